@@ -261,13 +261,13 @@ class _Import:
         """Return the batch without unchanged entries."""
         batch, vault = self.batch, self.vault
         with vault._store.reading() as read:
-            same = read.tables.unchanged.rows_stored(read, batch.rows, self.timed)
+            same = read.tables.entries.rows_stored(read, batch.rows, self.timed)
             if not any(same):
                 return batch
             fresh = {row.id for row, known in zip(batch.rows, same) if not known}
-            stored = read.tables.unchanged.vectors_stored(read, batch.vectors)
+            stored = read.tables.vectors.vectors_stored(read, batch.vectors)
             parts = [(id, part) for id, of_entry in batch.parts.items() if id not in fresh for part in of_entry]
-            known = read.tables.unchanged.rows_stored(read, [part for _, part in parts], [False] * len(parts))
+            known = read.tables.entries.rows_stored(read, [part for _, part in parts], [False] * len(parts))
         only = resolve(vault._profile).vectors == "one"
         for vectors in batch.vectors:
             blobs = {model: np.asarray(row, "<f4").tobytes() for model, row in vectors.by_model.items()}

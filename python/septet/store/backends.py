@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         marks: of.Marks
         parts: of.Parts
         texts: by_vector.Texts
-        unchanged: of.Unchanged
         vectors: by_vector.Vectors
 
     _Store: TypeAlias = tuple[protocol.Store, protocol.Reading, protocol.Writing]
@@ -54,12 +53,11 @@ if TYPE_CHECKING:
             marks,
             parts,
             texts,
-            unchanged,
             vectors,
         )
 
         first = (changing, claims, entries, feedback, history, indexing, jobs)
-        return _Given(*first, links, listings, marks, parts, texts, unchanged, vectors)
+        return _Given(*first, links, listings, marks, parts, texts, vectors)
 
     def _server(db: PostgresStore, read: PostgresReading, write: PostgresWriting) -> _Store:
         return db, read, write
@@ -78,9 +76,8 @@ if TYPE_CHECKING:
             marks,
             parts,
             texts,
-            unchanged,
             vectors,
         )
 
         first = (changing, claims, entries, feedback, history, indexing, jobs)
-        return _Given(*first, links, listings, marks, parts, texts, unchanged, vectors)
+        return _Given(*first, links, listings, marks, parts, texts, vectors)

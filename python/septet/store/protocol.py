@@ -73,10 +73,6 @@ class Tables(Protocol):
         """Embedded vectors of texts."""
 
     @property
-    def unchanged(self) -> of.Unchanged:
-        """Detection of unchanged entries in an import."""
-
-    @property
     def vectors(self) -> by_vector.Vectors:
         """Vectors passed by callers, and the spaces of all vectors."""
 

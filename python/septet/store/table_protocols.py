@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from septet.store.rows import (
         EntryRow,
         FeedbackRow,
-        GivenVectors,
         Keeping,
         Stored,
     )
@@ -123,6 +122,13 @@ class Entries(Protocol):
 
     def kinds(self, read: Any) -> dict[str, int]:
         """Return the number of live entries by kind."""
+
+    def rows_stored(self, read: Any, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+        """Return True for each row that a live entry already equals.
+
+        Args:
+            timed: True for rows with times from the caller; times of the clock are not compared.
+        """
 
 
 class FeedbackRows(Protocol):
@@ -237,17 +243,3 @@ class Parts(Protocol):
 
     def taken(self, read: Any, parents: Mapping[str, str]) -> list[str]:
         """Return the ids that exist and are not parts of the given parent."""
-
-
-class Unchanged(Protocol):
-    """Detection of unchanged entries in an import."""
-
-    def rows_stored(self, read: Any, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
-        """Return True for each row that a live entry already equals.
-
-        Args:
-            timed: True for rows with times from the caller; times of the clock are not compared.
-        """
-
-    def vectors_stored(self, read: Any, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
-        """Return the stored vectors of entries with these ids and texts, as little-endian float32 by model."""

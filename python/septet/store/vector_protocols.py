@@ -195,3 +195,6 @@ class Vectors(Protocol):
 
     def given(self, read: Any) -> Iterator[tuple[str, str, bytes]]:
         """Yield id, model and vector (little-endian float32) of all vectors passed with live entries."""
+
+    def vectors_stored(self, read: Any, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+        """Return the stored vectors of entries with these ids and texts, as little-endian float32 by model."""

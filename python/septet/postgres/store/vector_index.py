@@ -22,8 +22,9 @@ from septet.notes import Note
 from septet.postgres.store.locks import lock_key
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.pipeline import together
-from septet.postgres.tables import fragments, nearest, settings
+from septet.postgres.tables import fragments, nearest
 from septet.postgres.tables.fragments import searched, vector_key
+from septet.postgres.tables.marks import put_setting
 from septet.store.rows import Condition
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[
     if recalls and not store.read_only:
         with store.bookkeeping() as write:
             for space, recall in zip(spaces, recalls):
-                settings.put(write, f"{RECALL}{space.space}", json.dumps(recall[2:]))
+                put_setting(write, f"{RECALL}{space.space}", json.dumps(recall[2:]))
     return recalls
 
 

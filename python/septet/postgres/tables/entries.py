@@ -16,6 +16,7 @@ from septet.postgres.tables.parts import prefetch
 from septet.postgres.tables.postings import FEW
 from septet.ranking.pool import Candidate
 from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
+from septet.store.rules import SELECTED, same
 
 _Read = PostgresReading | PostgresWriting
 
@@ -206,3 +207,15 @@ def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
     if len(values) != len(rows):
         raise MissingRows(f"{len(rows) - len(values)} of {len(rows)} entries no longer exist: search again")
     return [value for (value,) in values]
+
+
+_STORED_ROWS = (
+    f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
+    "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
+)
+
+
+def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+    buckets, ids, vault = named(read.vault, dict.fromkeys(row.id for row in rows))
+    hold(read, ids)
+    return same(read.sql.execute(_STORED_ROWS, (buckets, ids, vault)), rows, timed)

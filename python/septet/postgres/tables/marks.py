@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables import settings
 
 
 def get(read: PostgresReading | PostgresWriting, name: str) -> str | None:
-    return settings.get(read, f"mark:{name}")
+    return setting(read, f"mark:{name}")
 
 
 def put(write: PostgresWriting, name: str, value: str | None) -> None:
     if value is None:
-        settings.remove(write, f"mark:{name}")
+        remove_setting(write, f"mark:{name}")
     else:
-        settings.put(write, f"mark:{name}", value)
+        put_setting(write, f"mark:{name}", value)
+
+
+def setting(read: PostgresReading | PostgresWriting, key: str) -> str | None:
+    """Return a setting, or None."""
+    sql = "SELECT value FROM septet.settings WHERE vault = %s AND key = %s::text"
+    result = read.sql.execute(sql, (read.vault.number, key)).fetchone()
+    return None if result is None else str(result[0])
+
+
+def put_setting(write: PostgresWriting, key: str, value: str) -> None:
+    """Store a setting."""
+    sql = (
+        "INSERT INTO septet.settings (vault, key, value) VALUES (%s, %s::text, %s::text) "
+        "ON CONFLICT (vault, key) DO UPDATE SET value = excluded.value"
+    )
+    write.sql.execute(sql, (write.vault.number, key, value))
+
+
+def remove_setting(write: PostgresWriting, key: str) -> None:
+    """Remove a setting."""
+    write.sql.execute("DELETE FROM septet.settings WHERE vault = %s AND key = %s::text", (write.vault.number, key))

@@ -233,3 +233,23 @@ def _given_spaces(write: PostgresWriting) -> list[Space]:
 def _blobs(read: PostgresReading, space: Space, values: Sequence[bytes]) -> list[bytes]:
     """Return vectors in pgvector's format as little-endian float32."""
     return [row.tobytes() for row in unpacked(read.vault.vectors, values, space.dimensions)]
+
+
+_Read = PostgresReading | PostgresWriting
+_STORED_VECTORS = (
+    "SELECT w.place, s.model, s.dimensions, {sent} "
+    "FROM septet.spaces s CROSS JOIN unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, key, place) "
+    "JOIN septet.vectors v ON v.vault = s.vault AND v.bucket = w.bucket AND v.space = s.space "
+    'AND v.key = w.key COLLATE "C" '
+    "WHERE s.vault = %s AND s.keyed_by = 'entry'"
+)
+
+
+def vectors_stored(read: _Read, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+    keys = [f"{item.text_hash}:{item.entry_id}" for item in vectors]
+    buckets = [read.vault.bucket_of(item.entry_id) for item in vectors]
+    kind, stored = read.vault.vectors, dict[str, dict[str, bytes]]()
+    sql = _STORED_VECTORS.format(sent=sent(kind))
+    for place, model, dimensions, blob in read.sql.execute(sql, (buckets, keys, read.vault.number), binary=True):
+        stored.setdefault(vectors[place - 1].entry_id, {})[model] = unpacked(kind, [blob], dimensions).tobytes()
+    return dict(stored)

@@ -17,6 +17,7 @@ from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, listed
 from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
+from septet.store.rules import SELECTED, same
 from septet.store.typed import TextCount, typed, typed_pages
 
 _Fact = TypeVar("_Fact")
@@ -289,3 +290,12 @@ def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
 
 def _grams(entry: Entry) -> str:
     return gram_text(entry.id, entry.title, (entry.description, entry.context, *entry.tags))
+
+
+def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
+    source, parameter = listed([row.id for row in rows])
+    sql = (
+        f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM {source} j "
+        "JOIN entries e ON e.id = j.value WHERE e.live"
+    )
+    return same(read.sql.execute(sql, (parameter,)), rows, timed)

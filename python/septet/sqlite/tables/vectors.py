@@ -238,3 +238,15 @@ def _model(name: object) -> str:
 
 def _blob(row: NDArray[np.float32]) -> bytes:
     return row.astype("<f4", copy=False).tobytes()
+
+
+def vectors_stored(read: SqliteReading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:
+    source, parameter = listed([f"{vector.text_hash}:{vector.entry_id}" for vector in vectors])
+    sql = (
+        f"SELECT j.key, s.model, v.vector FROM {source} j JOIN vectors v ON v.key = j.value "
+        "JOIN spaces s ON s.space = v.space WHERE s.keyed_by = 'entry'"
+    )
+    stored: dict[str, dict[str, bytes]] = {}
+    for at, model, blob in read.sql.execute(sql, (parameter,)):
+        stored.setdefault(vectors[at].entry_id, {})[model] = bytes(blob)
+    return dict(stored)
