@@ -1,4 +1,4 @@
-"""Administration of a database with vaults: its tables made and brought up to date, its roles, and how it stands."""
+"""Administration of a database with vaults: creation and migration of its tables, its roles, its status."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Made:
         version: the version now.
         roles: whether the roles of readers and writers are there.
         distributed: whether Citus keeps the tables.
-        left: statements left to a user with more rights, or for later when the extension is there.
+        left: statements for a user with more rights, or for later, once the extension exists.
     """
 
     path: str
@@ -144,13 +144,13 @@ def script(*, citus: bool = False) -> str:
 
 
 def init(dsn: str, *, citus: bool = False) -> Made:
-    """Make the tables and the roles, or bring them up to date; what is there already stays.
+    """Create or migrate the tables and the roles; existing data stays.
 
     Where the database has the extension `citus`, the tables are distributed.
 
     Args:
         dsn: the database.
-        citus: without the extension, say what distributes them.
+        citus: without the extension, return the statements that distribute the tables.
 
     Raises:
         SchemaTooNew: a newer Septet made the tables.
@@ -208,7 +208,7 @@ def status(dsn: str) -> DatabaseStatus:
 
 @contextmanager
 def _administering(dsn: str) -> Iterator[tuple[ServerLink, str]]:
-    """Connect to a database without tables, for as long as anything takes."""
+    """Connect to a database without tables, without a timeout of statements."""
     address = Address.of(dsn)
     settings: dict[str, Any] = {"autocommit": True}
     server = PostgresServer(address.conninfo(), address.shown, most=1, settings=settings)
@@ -226,7 +226,7 @@ def _administering(dsn: str) -> Iterator[tuple[ServerLink, str]]:
 
 
 def _granted(sql: ServerLink) -> bool:
-    """Make the roles and grant what they may do; say whether the user may do that."""
+    """Create the roles and their grants; return False if the user may not."""
     with suppress(psycopg.errors.InsufficientPrivilege), sql.transaction():
         sql.execute(_text("roles.sql"))
         return True
@@ -308,7 +308,7 @@ class ServerFacts(NamedTuple):
 
 
 def server_facts(read: PostgresReading) -> ServerFacts:
-    """Return what there is to know of the server."""
+    """Return the facts about the server."""
     row = read.sql.execute(_FACTS, {"vault": read.vault.number}).fetchone()
     assert row is not None
     return ServerFacts._make(row)

@@ -44,7 +44,7 @@ class PartTerms(NamedTuple):
         entry: by pair the position of the entry ``(p,)``.
         term: by pair the position of the term in ``terms`` ``(p,)``.
         has: by entry whether it has the part ``(n,)``.
-        tokens: by entry how many there are, repeated ones too ``(n,)``; 0 where no score asks for them.
+        tokens: number of tokens by entry ``(n,)``, with repeats; 0 if no score needs it.
         counts: by pair how often the term is in each column ``(p, columns)``; None but of texts and grams.
     """
 
@@ -73,7 +73,7 @@ class Prepared(NamedTuple):
 
     Attributes:
         texts: of those that searches find, in the order in which they are written.
-        parts: what `analysed` says of them.
+        parts: results of `analysed`.
         texts_order, grams_order: their postings in the order of the table.
     """
 
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
 
 
 def analysed(texts: Sequence[EntryTexts]) -> dict[int, PartTerms]:
-    """Return what some entries hold of each part."""
+    """Return the terms of some entries by part."""
     parts = _core.analysed(texts, [searched_text(*text[1:5]) for text in texts])
     every, none = np.ones(len(texts), dtype=bool), np.zeros(len(texts), dtype=np.int64)
     with_grams = np.fromiter((bool(text.grams) for text in texts), dtype=bool, count=len(texts))
@@ -105,7 +105,7 @@ def differences(part: PartTerms, signs: NDArray[np.int64]) -> tuple[dict[str, in
     """Return by how much the counts of terms, and rows and tokens, change.
 
     Args:
-        signs: by entry 1 where it comes, -1 where it goes, 0 where it is left out ``(n,)``.
+        signs: 1 for an added entry, -1 for a removed one, 0 for a skipped one ``(n,)``.
     """
     # Sums of whole numbers below 2^53 are exact.
     sums = np.bincount(part.term, weights=signs[part.entry], minlength=len(part.terms)).astype(np.int64)

@@ -66,11 +66,11 @@ class Address:
         text = utf8(dsn, "dsn", StoreError)
         parts = None
         if _AMBIGUOUS.match(text) is None:
-            # libpq's message quotes what it was given.
+            # libpq's message quotes its input.
             with suppress(ProgrammingError):
                 parts = conninfo_to_dict(text)
         if parts is None:
-            # Not a word of it is repeated: who knows where its password begins.
+            # Nothing of it is repeated: its password may begin anywhere.
             raise StoreError(
                 "this is no address of a PostgreSQL server: wanted postgresql://user@host:5432/database, "
                 "with '@', '/', ':' and '?' in a password percent-encoded"
@@ -88,10 +88,10 @@ class Address:
         return f"Address({self.shown!r})"
 
     def conninfo(self, target: str | None = None) -> str:
-        """Return what psycopg connects by, which may hold a password.
+        """Return psycopg's connection string, which may contain a password.
 
         Args:
-            target: which of several servers, as ``target_session_attrs`` has it; None for what the address says.
+            target: ``target_session_attrs`` among several servers; None for that of the address.
         """
         from psycopg.conninfo import make_conninfo
 
@@ -130,7 +130,7 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
 
     Args:
         dsn: ``postgresql://host/database?vault=team``: ``vault`` is Septet's own parameter.
-        vault: the name, where it is told elsewhere.
+        vault: the name, if it is not in the address.
 
     Raises:
         StoreError: no vault is named, or two; the message has no password.

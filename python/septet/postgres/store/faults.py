@@ -183,7 +183,7 @@ def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
                 if not isinstance(fault.__cause__, AGAIN):
                     raise
                 if tries == MOST_TRIES:
-                    # Not told as something that a call around this one should try again.
+                    # Without this error as its cause: outer calls must not retry.
                     raise StoreBusy(f"{fault}; it was tried {tries} times") from fault
             time.sleep(random.uniform(0.0, PAUSE_S * 2 ** (tries - 1)))
         raise AssertionError("the last try returns or raises")

@@ -48,11 +48,11 @@ class PreparedStatements:
     """The prepared statements of one connection, which ends with the first one that the server did not take."""
 
     def __init__(self) -> None:
-        # The one that was asked last is at the end of each.
+        # The most recently used statement is at the end of each.
         self._names: dict[Asked, bytes] = {}
         self._times: dict[Asked, int] = {}
         self._made = 0
-        # A pooler may lead several clients to one server: a name is of this connection alone.
+        # A pooler may connect several clients to one server session, so names are unique to a connection.
         self._named = secrets.token_hex(4)
 
     @property

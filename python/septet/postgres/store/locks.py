@@ -35,7 +35,7 @@ _AS_BEFORE = (
 _EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s::bigint)"
 # In the order of the array, the vault's first.
 _EACH = "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
-# A function of each row is run where the row is.
+# Citus runs a function of a row on the row's server.
 _EACH_THERE = (
     "SELECT pg_advisory_xact_lock_shared(%s::bigint), pg_advisory_xact_lock(w.k) "
     "FROM unnest(%s::integer[], %s::bigint[]) AS w (bucket, k) "
@@ -74,7 +74,7 @@ def hold(read: PostgresReading | PostgresWriting, ids: Iterable[str]) -> None:
 
 
 def locking(write: PostgresWriting, ids: Collection[str]) -> list[Statement]:
-    """Return what locks entries, and take them for locked; nothing where none is to be locked, or the whole vault."""
+    """Return the statements that lock entries, and record the locks; empty if none is needed or all are held."""
     held, vault = write.held, write.vault
     if held.all or len(ids) > MOST_IDS:
         return []
@@ -95,7 +95,7 @@ def hold_all(read: PostgresReading | PostgresWriting) -> None:
     if not isinstance(read, PostgresWriting) or read.held.all:
         return
     link, answer_s = read.link, read.link.answer_s
-    # Other loads are waited for longer than a statement may take.
+    # Waits for other loads exceed the limit of a statement.
     link.answer_s += ALL_TIMEOUT_S
     try:
         number = read.vault.number

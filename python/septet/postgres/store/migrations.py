@@ -1,4 +1,4 @@
-"""Versions of the schema: made and brought up to date by whoever may, one at a time."""
+"""Versions of the schema: created and migrated by any user with the rights, one at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def version_of(sql: psycopg.Connection[Any], path: str) -> int:
     """Return the version of the schema in a database, 0 without any.
 
     Raises:
-        StoreError: what stands there is no version.
+        StoreError: the stored value is no version.
     """
     there = sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone()
     if there is None or not there[0]:
@@ -89,7 +89,7 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
     """
     check_encoding(sql, path)
     for _ in range(_LATE):
-        # On a cluster the first row may come a little later than the table that another process made.
+        # On a cluster the first row may appear a little later than the table that another process created.
         with suppress(psycopg.errors.DuplicateTable):
             return _prepared(sql, path)
         time.sleep(_LATE_S)
@@ -121,10 +121,10 @@ def _prepared(sql: psycopg.Connection[Any], path: str) -> int:
 
 
 def distribute(sql: psycopg.Connection[Any]) -> bool:
-    """Have Citus distribute the tables that it does not know; say whether there are servers that take them."""
+    """Let Citus distribute the tables that it does not know; return True if there are workers for them."""
     if sql.execute("SELECT FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
         return False
-    # Citus makes a single server take them by itself; a coordinator without workers takes none.
+    # Citus enables this on a single server by itself; a coordinator without workers takes no tables.
     if sql.execute("SELECT NOT bool_or(shouldhaveshards) FROM pg_dist_node").fetchone() == (True,):
         return False
     known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}

@@ -133,7 +133,7 @@ def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int
 
 
 def _made(kind: str) -> Callable[[bytes], object]:
-    """Return what makes a value of a packed vector that psycopg sends as it is."""
+    """Return the function that wraps a packed vector in pgvector's type, which psycopg sends unchanged."""
     from pgvector import HalfVector, Vector
 
     return HalfVector.from_binary if kind == "halfvec" else Vector.from_binary
@@ -153,14 +153,14 @@ _NUMBERS = frozenset({int, float, bool, NoneType})
 
 
 class ArrayDumper(ListDumper):
-    """Writes a list as an array in text whose type is that of the place where it stands.
+    """Writes a list as an array in text; the statement determines its type.
 
     psycopg writes value by value, and takes the type from the largest number: a statement then has several types, and
     is prepared once for each.
     """
 
     def get_key(self, obj: list[Any], format: PyFormat) -> type:
-        """Return what stands for all lists."""
+        """Return the key of all lists."""
         return self.cls
 
     def upgrade(self, obj: list[Any], format: PyFormat) -> ArrayDumper:

@@ -84,7 +84,7 @@ def sent(link: ServerLink, statements: Sequence[Statement]) -> list[_Rows]:
         with link.lock:
             return link.wait(_answers(link, transformer, requests))
     except BaseException:
-        # In the middle of a pipeline; and the server may not have come to what was to be prepared.
+        # The pipeline is incomplete, and the server may not have prepared new statements.
         link.close()
         raise
 

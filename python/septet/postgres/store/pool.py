@@ -43,13 +43,13 @@ class Pool:
         conninfo: where to, as libpq reads it.
         most: how many at a time.
         path: what errors call the server.
-        settings: more of what `psycopg.connect` takes.
+        settings: more arguments of `psycopg.connect`.
         hosts: how many servers it names; one that is silent leaves time for the others.
     """
 
     def __init__(self, conninfo: str, *, most: int, path: str, settings: dict[str, Any], hosts: int = 1) -> None:
         self._conninfo, self._most, self._path, self._settings = conninfo, most, path, settings
-        #: Each of several is asked twice, where some of them are preferred.
+        #: With a preferred kind of server, each host is tried twice.
         self._asked = 1 if hosts == 1 else 2 * hosts
         self._closed = False
         self._begin()
@@ -60,7 +60,7 @@ class Pool:
         self._permits: SimpleQueue[None] = SimpleQueue()
         for _ in range(self._most):
             self._permits.put(None)
-        #: The one that was used last is at the end, and taken first.
+        #: The most recently used connection is at the end, and taken first.
         self._idle: deque[ServerLink] = deque()
         #: Which thread took each of the others.
         self._out: dict[ServerLink, int] = {}
@@ -226,7 +226,7 @@ class Pool:
             if called in self._waiting:
                 self._waiting.remove(called)
             else:
-                # A caller that leaves early must not keep a returned connection from the others.
+                # A caller that gives up must pass a returned connection on to the others.
                 self._call_waiting()
 
     def _drop(self, link: ServerLink) -> None:

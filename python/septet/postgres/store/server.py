@@ -35,11 +35,11 @@ class PostgresServer:
         conninfo: where to.
         path: what errors call it.
         most: how many connections at a time.
-        settings: more of what `psycopg.connect` takes.
+        settings: more arguments of `psycopg.connect`.
         hosts: how many servers it names.
 
     Attributes:
-        vault: the one that was opened, and that connections must lead to; None while there is none.
+        vault: the opened vault, which connections must reach; None before it is opened.
     """
 
     def __init__(self, conninfo: str, path: str, *, most: int, settings: dict[str, Any], hosts: int = 1) -> None:
@@ -142,7 +142,7 @@ class PostgresServer:
         self.pool.close(CLOSE_WAIT_S)
 
     def _sent(self, link: ServerLink, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-        """Send statements and return the rows of each; a new connection is asked in the same round trip whose it is."""
+        """Return the rows of statements; a new connection's vault is checked in the same round trip."""
         vault = self.vault
         if vault is None or link.known:
             if not link.prepared.kept:
@@ -162,7 +162,7 @@ class PostgresServer:
 
 
 def _lost(fault: BaseException) -> bool:
-    """Say whether a connection had ended before it was asked, ended without an answer, or has lost what it prepared."""
+    """Return True if a connection had ended before its use, ended without an answer, or lost prepared statements."""
     if isinstance(fault, FORGOTTEN):
         return True
     if not isinstance(fault, psycopg.OperationalError) or isinstance(fault, NoAnswer):

@@ -27,7 +27,7 @@ from septet.postgres.store.vaults import Shape, is_worker, opened
 from septet.postgres.tables import folding, indexing
 from septet.store.rows import EntryRow
 
-#: Connections that one process keeps to one vault, at most: for reads as many as for writes, where these differ.
+#: Maximum connections of a process to a vault: for reads as many as for writes, if their servers differ.
 MOST_CONNECTIONS = 8
 #: Maximum wait of a call for a connection and the beginning of its transaction, in seconds.
 CONNECT_TIMEOUT_S = 5
@@ -66,7 +66,7 @@ _THERE = [
     Statement("SET LOCAL citus.propagate_set_commands TO 'local'"),
     Statement(f"SET LOCAL lock_timeout TO '{LOCK_TIMEOUT_S}s'"),
 ]
-# A worker asks its coordinator.
+# A worker reads the clock of its coordinator.
 _SAME_THERE = Statement(
     "SELECT CASE WHEN success THEN result::bigint END "
     "FROM run_command_on_coordinator('SELECT last_value FROM septet.clock')"
@@ -176,11 +176,11 @@ class PostgresStore:
         return self.vault.bucket_of(text)
 
     def notes(self, tier: str) -> list[Note]:
-        """Return what searches should say of the server."""
+        """Return the notes to attach to every search of this server."""
         return []
 
     def size_bytes(self) -> int:
-        """Return 0: a database does not say what one vault of it takes."""
+        """Return 0: the size of one vault in a database is unknown."""
         return 0
 
     def reading(self) -> PostgresReadTransaction:
@@ -201,8 +201,8 @@ class PostgresStore:
         Args:
             timeout_s: how long the server may keep its caller waiting in all: for a connection, for the beginning, and
                 for every answer until the end. None for the store's own bounds, which hold for each of them.
-            first: what is asked in the same round trip; the transaction has the answers.
-            plan_once: whatever is asked, plans do not depend on its parameters: let the server keep them.
+            first: statements of the same round trip; the transaction has their rows.
+            plan_once: plans do not depend on parameters, so the server may keep them.
 
         Raises:
             Closed: the vault was closed.
@@ -246,7 +246,7 @@ class PostgresStore:
             yield write
 
     def loading(self) -> AbstractContextManager[None]:
-        """Say that this thread writes much until the end of a ``with`` block; what may wait is done then."""
+        """Defer the upkeep of this thread's writes to the end of a ``with`` block."""
         return self._following.loading(self.vault, partial(self._borrowed, self._writes))
 
     def prepare(self, rows: Sequence[EntryRow]) -> Prepared:
@@ -255,7 +255,7 @@ class PostgresStore:
 
     @contextmanager
     def maintaining(self) -> Iterator[psycopg.Connection[Any]]:
-        """Borrow a connection outside a transaction, for what may take long, such as the making of an index.
+        """Borrow a connection outside a transaction, for long statements such as the creation of an index.
 
         Raises:
             Closed: the vault was closed.
@@ -306,7 +306,7 @@ class PostgresStore:
                 self._writes.pool.drop_idle()
             error = self._writes.fault(fault)
             if ending and isinstance(error, Unreachable) and not isinstance(fault, AGAIN):
-                # Not told as something that a call around this one should try again.
+                # Without this error as its cause: outer calls must not retry.
                 error.__cause__ = fault
                 cure = "whether the write was stored is unknown: look, or write it again"
                 raise Unreachable(f"{error}; {cure}") from error
@@ -323,7 +323,7 @@ class PostgresStore:
             yield link
 
     def _clock_of(self, sql: ServerLink) -> Statement:
-        """Return what asks a server for the clock.
+        """Return the statement that reads the clock.
 
         Raises:
             StoreError: it is a worker of a cluster, and the vault is to be written.
@@ -364,7 +364,7 @@ class _Context(NamedTuple):
 
 
 def _types_known(sql: ServerLink) -> _Context:
-    """Return what connections to this database must know of types, so that none asks for those of pgvector again."""
+    """Return the types of connections to this database, so that none queries those of pgvector again."""
     from pgvector.psycopg import register_vector
 
     register_vector(sql)

@@ -26,7 +26,7 @@ class Foreseen(NamedTuple):
     Attributes:
         ids: of these entries, each once.
         split: some entry of the vault has a parent.
-        stored: of those that are there, deleted ones too: what `indexing.indexed` takes, and ``created_at``.
+        stored: arguments of `indexing.indexed`, and ``created_at``, of existing entries, including deleted ones.
         spaces: by number what each is keyed by.
         numbers: of new rows, as many as there are ids.
         replaced: what `history.keep_replaced` must know of those that are there; None if they are many.
@@ -49,7 +49,7 @@ class WriteLocks:
         all: the whole vault is locked.
         fold_due: enough differences of counts wait to be folded.
         foreseen: values read ahead of the entries that are written next; see `tables.parts.prefetch`.
-        later: statements that wait for the next round trip, each with what takes its rows.
+        later: statements for the next round trip, each with a callback for its rows.
         grown: the tables have grown enough for an ANALYZE.
         prepared: index rows computed for the entries that are written next; see `tables.indexing.prepared`.
         waiting: differences of terms that wait to be folded, as far as is known.
@@ -88,7 +88,7 @@ class PostgresReading(NamedTuple):
 
     @property
     def tables(self) -> Any:
-        """The modules that read and write what the transaction holds."""
+        """The tables, independent of the backend."""
         return ON_A_SERVER
 
 
@@ -113,15 +113,15 @@ class PostgresWriting(NamedTuple):
         return self.link
 
     def later(self, sql: str, parameters: Sequence[Any], taken: _Taker | None = None) -> None:
-        """Have a statement sent with the next round trip, at the latest with the end of the transaction.
+        """Queue a statement for the next round trip, at the latest the end of the transaction.
 
         Args:
-            taken: given the rows of its answer.
+            taken: called with its rows.
         """
         self.held.later.append((Statement(sql, parameters), taken))
 
     def settle(self, *last: Statement) -> list[list[tuple[Any, ...]]]:
-        """Send what was left for later, and more statements behind it, in one round trip; return the rows of these."""
+        """Send the queued statements, then more, in one round trip; return the rows of the latter."""
         waiting, self.held.later = self.held.later, []
         answers = sent(self.link, [*(statement for statement, _ in waiting), *last])
         for (_, taken), rows in zip(waiting, answers):
@@ -131,7 +131,7 @@ class PostgresWriting(NamedTuple):
 
     @property
     def tables(self) -> Any:
-        """The modules that read and write what the transaction holds."""
+        """The tables, independent of the backend."""
         return ON_A_SERVER
 
 

@@ -49,7 +49,7 @@ class Upkeep:
 
     @contextmanager
     def loading(self, vault: VaultRow, borrowed: Callable[[], AbstractContextManager[ServerLink]]) -> Iterator[None]:
-        """Leave to the end of a ``with`` block what may wait until this thread has written everything.
+        """Defer upkeep to the end of a ``with`` block, when this thread has written everything.
 
         After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
 
@@ -63,7 +63,7 @@ class Upkeep:
             yield
             answers = True
         except BatchError as fault:
-            # An item is at fault, and what was stored before it stays.
+            # An item is invalid; earlier ones stay stored.
             answers = not isinstance(fault.__cause__, StoreError)
             raise
         finally:
@@ -75,7 +75,7 @@ class Upkeep:
                         self._follow(link, vault, fold=fold, whole=True)
 
     def follow(self, link: ServerLink, vault: VaultRow, held: WriteLocks) -> None:
-        """Do what a write left to do, outside its transaction, or leave it to the end of the load."""
+        """Do the upkeep of a write outside its transaction, or defer it to the end of the load."""
         load = self._load
         if not held.grown:
             return
@@ -132,7 +132,7 @@ _ANALYSE = {
 
 
 def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
-    """Let the planner look at tables that have grown, outside a transaction; return their names.
+    """Run ANALYZE on tables that have grown, outside a transaction; return their names.
 
     The owner of the tables may, and from PostgreSQL 17 on writers, too. For others autovacuum does it, once a tenth of
     a table is new.
@@ -164,15 +164,15 @@ def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[st
 
 
 def looked_at(vault: VaultRow) -> tuple[str, int]:
-    """Return which rows of a table stand for the vault, as a column and its value: on a cluster those of one bucket.
+    """Return a column and a value that select rows typical of the vault: on a cluster those of one bucket.
 
-    A server of it knows what its planner reckons with, and others have as many, more or less.
+    Its server has estimates for them, and other buckets have about as many rows.
     """
     return ("bucket", vault.first_bucket) if vault.distributed else ("vault", vault.number)
 
 
 def planned(vault: VaultRow, table: str) -> Statement:
-    """Return what asks how many rows the planner reckons with; `rows_planned` takes the answer.
+    """Return the statement for the planner's estimate of rows, for `rows_planned`.
 
     Lists of the most common vaults are too short to tell: one that is not among them may be as large as the planner
     takes the others for.
@@ -182,7 +182,7 @@ def planned(vault: VaultRow, table: str) -> Statement:
 
 
 def rows_planned(answer: list[tuple[Any, ...]]) -> int:
-    """Return how many rows the planner reckons with."""
+    """Return the planner's estimate of rows."""
     (((whole,),),) = answer
     plan = whole["Plan"]
     if (inside := plan.get("Distributed Query")) is not None:

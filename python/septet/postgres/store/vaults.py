@@ -30,7 +30,7 @@ class VaultRow(NamedTuple):
         number: of it in its database.
         buckets: how many it has.
         vectors: what its vectors are stored as, ``vector`` or ``halfvec``.
-        created_at: when it was made, in seconds since 1970, by the clock of whoever made it.
+        created_at: time of its creation (epoch seconds), by the clock of its creator.
         distributed: Citus may keep its buckets on several servers: a statement then touches one bucket, or has parts
             for each bucket that need nothing of the others.
     """
@@ -73,10 +73,10 @@ class Shape(NamedTuple):
 
 
 def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, path: str, *, may_make: bool) -> VaultRow:
-    """Return a vault, made if there is none.
+    """Return a vault; create it if missing.
 
     Raises:
-        StoreError: there is none, and it may not be made; or it has another shape.
+        StoreError: it is missing and may not be created, or it has another shape.
     """
     find = (
         "SELECT vault, name, buckets, vectors, created_at, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') "
@@ -107,14 +107,14 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
 
 
 def is_worker(sql: psycopg.Connection[Any]) -> bool:
-    """Say whether a server is one of a cluster of Citus, and not its coordinator."""
+    """Return True if a server is a worker of a Citus cluster."""
     if sql.execute("SELECT to_regclass('pg_catalog.pg_dist_local_group')").fetchone() == (None,):
         return False
     return sql.execute("SELECT groupid FROM pg_dist_local_group").fetchone() != (0,)
 
 
 def whose(vault: VaultRow) -> Statement:
-    """Return what asks which vault has the number of one that was opened; `check_same` takes the answer."""
+    """Return the statement for the vault with the number of the opened one, for `check_same`."""
     return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
 
 

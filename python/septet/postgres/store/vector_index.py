@@ -1,6 +1,6 @@
 """Indexes over vectors (HNSW), which find most of the nearest without a look at every vector: made, removed, measured.
 
-An index is of one space of one vault. Searches use it from the moment at which the space says so; what it finds is
+An index covers one space of one vault. Searches use it once the space is marked; its results are
 approximate, so searches say that too, with the share that was found when it was measured (`measure`).
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.store import PostgresStore
     from septet.postgres.store.transactions import PostgresReading
 
-#: Under what the settings of a vault keep what was measured of an index, with the number of the space.
+#: Prefix of the setting with the measured recall of an index, before the number of the space.
 RECALL = "recall:"
 #: Maximum dimensions that pgvector's HNSW indexes, by type of stored vector.
 _MOST_DIMENSIONS = {"vector": 2_000, "halfvec": 4_000}
@@ -45,7 +45,7 @@ _PAGE, _EQUAL = 5_000, 1 / 100_000
 _INDEXED = "SELECT s.space FROM septet.spaces s WHERE s.vault = %s AND s.hnsw"
 _MARK = "UPDATE septet.spaces SET hnsw = %s WHERE vault = %s AND space = %s"
 _VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s::text)"
-# The lock of `_alone` is held while an index is made or removed.
+# `_alone` holds its lock while an index is created or removed.
 _UNFINISHED = """
 SELECT n.space FROM unnest(%s::integer[], %s::text[], %s::bigint[]) AS n (space, name, key)
 JOIN pg_index i ON i.indexrelid = to_regclass(n.name)
@@ -90,7 +90,7 @@ def index_vectors(
 
     Args:
         how: ``hnsw``, or ``none`` for exact searches.
-        model: of whose vectors; None for all that there are.
+        model: the model of the vectors; None for all.
         m: links of a vector to others, 2 to 100.
         ef_construction: candidates looked at for each vector, 4 to 1,000.
 
@@ -138,7 +138,7 @@ def unfinished(read: PostgresReading) -> list[Space]:
 
 
 def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[Recall]:
-    """Return of each index how much it finds, asked for vectors of its own space; searches say so from then on."""
+    """Measure the recall of each index with vectors of its own space; later searches note it."""
     with store.reading() as read:
         numbers = indexed_spaces(read)
         spaces = [space for space in read.tables.vectors.spaces(read) if space.space in numbers]
@@ -151,7 +151,7 @@ def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[
 
 
 def approximate(space: Space, measured: str | None, tier: str) -> Note:
-    """Return what a search says when an index chose for it.
+    """Return the note on a search that used an index.
 
     Args:
         measured: what the vault's settings have of the index, by `RECALL` and its number.
@@ -189,7 +189,7 @@ def _make(sql: psycopg.Connection[Any], store: PostgresStore, space: Space, m: i
 
 
 def _remove(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> None:
-    """Let searches look at every vector again, and remove the index, if there is one."""
+    """Let searches scan every vector again, and remove the index if there is one."""
     sql.execute(_MARK, (False, store.vault.number, space.space))
     sql.execute(_DROP.format(name=nearest.index_name(store.vault, space)))
 
@@ -200,7 +200,7 @@ def _key(vault: int, space: Space) -> int:
 
 @contextmanager
 def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
-    """Hold the lock of the index of a space, so that no other process makes or removes it."""
+    """Hold the lock of the index of a space against other processes that create or remove it."""
     key = (_key(store.vault.number, space),)
     row = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
     if row is None or not row[0]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from septet.postgres.store.packing import sent
 from septet.postgres.store.pipeline import Statement
 from septet.ranking.pool import Candidate
+from septet.store.rows import CANDIDATE
 
 if TYPE_CHECKING:
     from septet.model.vector import Space
@@ -88,11 +89,7 @@ def searched(memories: bool) -> str:
 
 
 #: Columns of ``entries e``: grams, then the fields of a `Candidate` in order.
-FACTS = (
-    "e.grams, e.row, e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context, e.tags, e.attrs, "
-    "e.path, e.first_line, e.last_line, e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, "
-    "e.source, e.trust"
-)
+FACTS = f"e.grams, {CANDIDATE}"
 _VECTOR_OF = """(
     SELECT {sent} FROM septet.vectors v
     WHERE v.vault = %s AND v.space = %s::int AND v.bucket = e.bucket AND v.key = {key}

@@ -22,10 +22,10 @@ class Apart(NamedTuple):
     """The statistics that memories score by.
 
     Attributes:
-        rows: how many there are.
+        rows: their number.
         average: the tokens of an average one.
-        holding: how many hold a term, by what stands for it.
-        scale: what their scores are multiplied by.
+        holding: their number by stored term.
+        scale: factor of their scores.
     """
 
     rows: int
@@ -35,7 +35,7 @@ class Apart(NamedTuple):
 
 
 class BestMemories(NamedTuple):
-    """The best memories of a query, where they have a fixed score, and how many match; or how many are left out."""
+    """The best memories of fixed score of a query, and the number of matches; or the number of excluded ones."""
 
     rows: Sequence[int] = ()
     more: int = 0
@@ -54,7 +54,7 @@ def weights(plan: Plan) -> list[float]:
 
 
 def ranked(plan: Plan, statistics: Statistics, terms: QueryTerms, holding: Mapping[str, int]) -> Apart:
-    """Return what memories score by, given how many hold each term."""
+    """Return the statistics of memories, from the number of them with each term."""
     rows = statistics.held_memories
     entries = _of_entries(plan, statistics, terms)
     own = TermCounts(rows, {term: holding.get(terms.names.get(term, ""), 0) for term in plan.query.terms})
@@ -82,7 +82,7 @@ def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCo
 
 
 def score(plan: Plan, entry: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
-    """Return the score of a memory, of a cascade by its one step; 0 of what is not found."""
+    """Return the score of a memory, in a cascade by its one step; 0 without a match."""
     texts, grams = columns_of(TEXTS, entry.candidate, entry.grams), columns_of(GRAMS, entry.candidate, entry.grams)
     columns = [*texts, *grams]
     columns[3] = []

@@ -42,7 +42,7 @@ class LegCandidates(NamedTuple):
         whole: how many of these hold every word that is needed.
         by_vector: rows that may be among the nearest.
         memories: the best ones, where they have a fixed score, and how many match.
-        left_out: how many memories match that were not asked for.
+        left_out: number of matching memories that the search excludes.
         step: of a cascade the step that has an answer.
     """
 
@@ -62,7 +62,7 @@ class Chosen(NamedTuple):
 
     Attributes:
         found: by row.
-        apart: by query what its memories score by, where that is not what entries score by.
+        apart: separate statistics of memories, by query.
     """
 
     found: Mapping[int, CandidateRow]
@@ -71,14 +71,14 @@ class Chosen(NamedTuple):
 
 
 def look(plan: Plan) -> int:
-    """Return how many full-text matches to bring: to know whether the small-corpus guard fires, enough to count."""
+    """Return the number of full-text matches to read: enough to count for the small-corpus guard."""
     return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
 
 def read_candidates(
     read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, space: Space | None
 ) -> Chosen:
-    """Ask for the candidates of some queries: which there are, and then what scoring reads of them."""
+    """Read the candidates of some queries: first their rows, then their data for scoring."""
     statements: list[tuple[int, str, Statement]] = []
     in_blocks: dict[int, TextLeg] = {}
     compared = [space is not None and plan.asks_vectors for plan in plans]
@@ -118,7 +118,7 @@ def read_candidates(
     known = {item.candidate.row: item for item in fragments.all_of(entries)}
 
     def answered(at: int) -> LegCandidates:
-        """Return what the legs found of a query."""
+        """Return the candidates of a query by leg."""
         step, texts, beside = of_texts[at]
         matches, whole = texts[0][:2] if texts else (0, 0)
         whole = 0 if plans[at].query.steps else whole or 0
@@ -149,11 +149,11 @@ def _rank(
     rows: dict[tuple[int, str], Any],
     changes: Rows,
 ) -> None:
-    """Put the best by full text in the place of what was read to rank them.
+    """Replace the postings read for ranking by the best rows of full text.
 
     Args:
         legs: by the place of a query; those of other queries were ranked by the server.
-        rows: what was answered, by query and leg; written.
+        rows: results by query and leg; updated.
         changes: of postings, that wait to be folded.
     """
     matched: dict[int, ranking.Matches] = {}
@@ -171,7 +171,7 @@ def _rank(
 
 
 def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> BestMemories:
-    """Return what was found of the memories of a query that have a fixed score."""
+    """Return the matching memories of fixed score of a query."""
     kept, left_out = rows.get((at, "memories"), ()), rows.get((at, "left out"), ())
     return BestMemories([row[-1] for row in kept], kept[0][0] if kept else 0, left_out[0][0] if left_out else 0)
 
@@ -179,7 +179,7 @@ def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> BestMemories:
 def _texts(
     vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
 ) -> Iterator[tuple[str, Statement]]:
-    """Yield what asks for the best by full text, and for memories where they are ranked apart."""
+    """Yield the statements for the best by full text, and for memories that are ranked apart."""
     if not plan.query.steps:
         yield "text", ranking.of_terms(vault, leg)
     elif leg.condition is not None:
@@ -197,7 +197,7 @@ def _texts(
 def _apart(
     plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, rows: Mapping[tuple[int, str], Rows]
 ) -> dict[int, Apart]:
-    """Return by the place of a query what its memories score by, where that is not what entries score by."""
+    """Return the separate statistics of memories, by the place of the query."""
     if plans[0].profile.text.match == "cascade":
         from septet.postgres.tier import cascades
 
@@ -225,7 +225,7 @@ def _of_texts(
 
 
 def cascade(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
-    """Return what asks for the best of a cascade, as the server ranks them: with filters, or all of them."""
+    """Return the statement for the best of a cascade, ranked by the server: with filters, or all."""
     # Most profiles ask for whole words.
     from septet.postgres.tables import cascades
 
@@ -294,7 +294,7 @@ def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TextLeg:
 def memories_apart(
     vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, only: Condition | None = None
 ) -> list[Statement]:
-    """Return what asks for the memories of a query that score by statistics of their own; in a cascade, by each step.
+    """Return the statements for memories with statistics of their own; in a cascade, one per step.
 
     Args:
         only: those that pass this rather than the filters.
@@ -371,7 +371,7 @@ def _look_up(read: PostgresReading, plans: Sequence[Plan], space: Space, rows: d
 def memories_leg(
     read: PostgresReading, plan: Plan, statistics: Statistics, terms: QueryTerms
 ) -> Sequence[tuple[str, Statement]]:
-    """Return what asks for memories that have a fixed score, or counts those that were not asked for."""
+    """Return the statement for memories of fixed score, or for the number of excluded ones."""
     names, passing = terms.of(plan.query.terms), conjunction(conditions(plan, memories=True))
     phrases = _phrases(plan, statistics, terms)
     if plan.include_memories:

@@ -1,6 +1,6 @@
-"""Memories of a cascade: where they have a fixed score, the entries have told before which step has an answer.
+"""Memories of a cascade. With a fixed score, the step is that of the entries.
 
-Where they are ranked apart, they are asked for every step, for the first that finds an entry or a memory counts.
+Ranked apart, they are read for every step: the first step with an entry or a memory counts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _question(
 
 
 def ranked_apart(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> dict[int, Apart]:
-    """Return by the place of a query what its memories score by, where that is not what entries score by."""
+    """Return the separate statistics of memories, by the place of the query."""
     begun = {terms.names[term]: statistics.begun_in_memories.get(terms.stem(term), 0) for term in terms.names}
     places = [at for at, plan in enumerate(plans) if plan.query.steps and are_apart(plan, statistics)]
     return {at: ranked(plans[at], statistics, terms, begun) for at in places}
@@ -78,7 +78,7 @@ def ranked_apart(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerm
 def memories_apart(
     vault: VaultRow, plan: Plan, totals: tuple[int, float], terms: QueryTerms, leg: TextLeg, passing: Condition
 ) -> list[Statement]:
-    """Return what asks for the memories of each step of a query that score by statistics of their own."""
+    """Return the statement for memories with statistics of their own, for each step of a query."""
     names = [terms.names.get(term, "") for term in plan.query.terms]
     steps = [(every, [names[at] for at in words]) for _, every, words in plan.query.steps]
     most, phrases, own = leg.most, leg.phrases, weights(plan)
@@ -86,7 +86,7 @@ def memories_apart(
 
 
 def first_answer(entries: Rows, memories: Sequence[Rows]) -> tuple[int | None, Rows, Rows]:
-    """Return the first step that finds anything, and the entries and the memories that it finds.
+    """Return the first step with a match, and its entries and memories.
 
     Args:
         entries: the best of the first step that finds any, with its number in the second place.

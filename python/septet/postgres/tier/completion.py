@@ -1,4 +1,4 @@
-"""Scores by full text of queries with a phrase: what the small corpus of a search, which has no places, cannot rank."""
+"""Full-text scores of queries with a phrase, which the small corpus of a search cannot rank: it has no positions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ranked_by_phrases(
         entries: the candidates ``(m,)``.
         known: the candidates whose score the server gave, the first ones.
         counts: how many entries hold each term of the query.
-        memories: what these score by, where that is not what entries score by.
+        memories: separate statistics of memories.
     """
     scores = pool.columns["bm25"]
     words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
@@ -82,7 +82,7 @@ def _texts_in(entry: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
 
 
 def _score_at_step(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
-    """Return the score by the one step of a cascade; 0 for what it does not find."""
+    """Return the score by the one step of a cascade; 0 without a match."""
     rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
     columns, total, (k1, b) = columns_of(TEXTS, entry.candidate, entry.grams), 0.0, constants(plan)
     length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
@@ -117,7 +117,7 @@ def _score(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: Query
 
 
 def holds_all(plan: Plan, entry: CandidateRow, terms: QueryTerms) -> bool:
-    """Say whether an entry holds every word that a plan needs."""
+    """Return True if an entry contains every word that a plan needs."""
     parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     columns = [column for part in parts for column in columns_of(part, entry.candidate, entry.grams)]
     if plan.query.has_phrase and entry.candidate.kind == MEMORY:

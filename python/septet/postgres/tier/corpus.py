@@ -1,4 +1,4 @@
-"""The small corpus of a search: what the server chose, with the statistics of the whole vault."""
+"""The small corpus of a search: the candidates from the server, with the statistics of the whole vault."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def small_corpus(
     """Return entries as a corpus, in the order of their rows, by which equals are ordered.
 
     Args:
-        terms_counted: terms beside those of the queries that were counted in the vault, and what stands for each there.
-        columns: those that are wanted; for TF-IDF the counts of all terms of the entries are among the statistics.
+        terms_counted: stored form of further terms that were counted in the vault.
+        columns: requested columns; for TF-IDF the statistics have the counts of all terms of the entries.
     """
     candidates = sorted(candidates, key=lambda item: item.candidate.row)
     names = NameTable()

@@ -65,7 +65,7 @@ def _text_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegRep
     own = next((match for match in every if match.row == row), None)
     in_memory = plan.scores_memories or plan.profile.text.constants is not None
     if own is None and (plan.query.has_phrase or not in_memory):
-        # It is told what it scores, whether or not it passes the filters.
+        # Its score is reported whether or not it passes the filters.
         one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
         own = one_alone[0] if one_alone else None
     rank = None if own is None else _place(every, own)
@@ -147,7 +147,7 @@ def counted_matches(view: PostgresView, query: int, fields: Sequence[Faceted]) -
 
 
 def _matching(view: PostgresView, query: int) -> Condition:
-    """Return the condition on what matches; where vectors alone are compared, on all that pass the filters."""
+    """Return the condition on matches; if only vectors are compared, on all entries that pass the filters."""
     plan = view.plans[query]
     if not plan.asks_text:
         compared = plan.asks_vectors and view.space is not None

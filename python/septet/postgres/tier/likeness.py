@@ -1,4 +1,4 @@
-"""Entries like one of a vault on PostgreSQL: what they are compared with, and the nearest by their words.
+"""Similar entries of a vault on PostgreSQL: the nearest by words.
 
 The nearest are found exactly without reading every text: by Cauchy–Schwarz the cosine of two texts is at most the
 length of that part of the one's unit vector whose words the other holds, and full text tells who may hold a word. Texts

@@ -1,4 +1,4 @@
-"""Listings of a vault on PostgreSQL: what is asked of a listing, answered by the server."""
+"""Listings of a vault on PostgreSQL, computed by the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Answer = TypeVar("_Answer")
 
 
 class PostgresListings:
-    """Answers what is asked of the listing of a vault, each time at one state. Threads may share it.
+    """Answers queries on the listing of a vault, each at one state. Threads may share it.
 
     Only for a federation are ids and validity of all entries read, and remembered until the database changes. Where it
     was another vault of it that changed, they stay the same object, of the same state.
@@ -34,7 +34,7 @@ class PostgresListings:
     def answer(
         self, query: ListingQuery[_Answer], hidden: Callable[[Shadowing], Mask | None] | None
     ) -> tuple[_Answer, Shadowing | None]:
-        """Return what is asked of the listing; see `septet.federation.member.Member`."""
+        """Run a query on the listing; see `septet.federation.member.Member`."""
         with self._store.reading() as read:
             if isinstance(query, MirrorQuery):
                 return cast(_Answer, self._mirrored(read)), None

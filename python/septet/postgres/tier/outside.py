@@ -32,12 +32,12 @@ NOTHING_OUTSIDE = Outside("", 0, {})
 
 
 def outside_of(read: PostgresReading, plan: Plan, entries: int, digest: str, kept: dict[bool, Outside]) -> Outside:
-    """Return what is not valid at the moment of a plan; read again if it is not what was remembered.
+    """Return the entries that are not valid at the time of a plan; read them again if they changed.
 
     Args:
-        entries: how many there are.
-        digest: of these, as the first round trip brought it.
-        kept: what earlier searches left, with memories and without.
+        entries: their number.
+        digest: their digest, from the first round trip.
+        kept: cache of earlier searches, with memories and without.
     """
     if not entries:
         return NOTHING_OUTSIDE

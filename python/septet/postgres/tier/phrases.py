@@ -30,7 +30,7 @@ class Phrases:
     """Which entries hold phrases, and how often in each column.
 
     Args:
-        begun: the last token of each stands for all that begin with it, as the words of a cascade do.
+        begun: the last token of each is a prefix, as in a cascade.
 
     Attributes:
         postings: by phrase; those of memories, too.
@@ -43,7 +43,7 @@ class Phrases:
         self.cut: set[str] = set()
 
     def questions(self, vault: VaultRow) -> list[Statement]:
-        """Return what asks for the entries that may hold each phrase; `take` takes the answers."""
+        """Return the statements for the entries that may contain each phrase, for `take`."""
         return [
             with_all(
                 vault,
@@ -54,7 +54,7 @@ class Phrases:
         ]
 
     def take(self, answers: Sequence[Sequence[tuple[Any, ...]]]) -> None:
-        """Take what the questions were answered."""
+        """Store the results of the statements."""
         for (name, tokens), rows in zip(self._wanted.items(), answers):
             if len(rows) > MOST_ENTRIES:
                 self.cut.add(name)
@@ -88,7 +88,7 @@ def columns_of(part: int, candidate: Candidate, grams: str) -> list[Sequence[byt
 
 
 def times(tokens: Sequence[bytes], wanted: Sequence[bytes], *, begun: bool = False) -> int:
-    """Return how often some tokens stand in a row; with ``begun`` the last one stands for all that begin with it."""
+    """Return the number of occurrences of tokens in a row; with ``begun`` the last one is a prefix."""
     many, first = len(wanted), wanted[0]
     if begun:
         head, tail, last = list(wanted[:-1]), wanted[-1], many - 1

@@ -33,7 +33,7 @@ class Compared(NamedTuple):
     Attributes:
         covered: which entries have a vector.
         sample: of all rows of the space.
-        stored: what vectors are stored as, ``vector`` or ``halfvec``.
+        stored: type of stored vectors, ``vector`` or ``halfvec``.
     """
 
     space: Space
@@ -43,7 +43,7 @@ class Compared(NamedTuple):
 
 
 class _Sampled(NamedTuple):
-    """The rows of a sample, and the sample that was made of them last."""
+    """The rows of a sample, and the last sample of them."""
 
     units: NDArray[np.float32]
     keys: NDArray[np.uint32]
@@ -102,10 +102,10 @@ def compared(
     covered_spaces: Sequence[Space],
     kept: SpaceCache,
 ) -> tuple[Compared | None, VectorError | None]:
-    """Return what query vectors are compared with; where none fits, None and why.
+    """Return the space that query vectors are compared with; None and the mismatch if none fits.
 
     Args:
-        covered_spaces: the spaces of which the statistics say what is covered.
+        covered_spaces: the spaces with coverage in the statistics.
     """
     plan = _with_vector(plans)
     if plan is None:

@@ -1,4 +1,4 @@
-"""The first round trip of a search: what it must know of the whole vault."""
+"""The first round trip of a search: statistics of the whole vault."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class QueryTerms(NamedTuple):
     """The terms of queries as they are counted.
 
     Attributes:
-        tokens: by term of a query the tokens that FTS5 makes of it; several are a phrase.
-        names: by term what stands for it in the database; for a phrase, what stands for it in one search.
-        stored: by token what stands for it in the database.
+        tokens: FTS5's tokens by term of a query; several are a phrase.
+        names: stored form of each term; for a phrase, its name in one search.
+        stored: stored form of each token.
         trigrams: their numbers.
     """
 
@@ -44,24 +44,24 @@ class QueryTerms(NamedTuple):
     trigrams: Sequence[int]
 
     def of(self, terms: Iterable[str]) -> list[str]:
-        """Return what stands for terms, in their order; those of which FTS5 makes nothing are left out."""
+        """Return the stored forms of terms, in order, without those that FTS5 drops."""
         return [name for term in terms if (name := self.names.get(term)) is not None]
 
     def stem(self, term: str) -> bytes:
-        """Return what the words of a cascade's term begin with; of a phrase its tokens, of what is no term nothing."""
+        """Return the prefix of a cascade's term: for a phrase its tokens, empty for no term."""
         return b" ".join(self.tokens.get(term, ()))
 
     def stems(self, plans: Sequence[Plan]) -> list[bytes]:
-        """Return what words are to begin with in cascades, each once."""
+        """Return the distinct prefixes of cascades."""
         stems = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
         return [stem for stem in stems if stem in self.stored]
 
     def stem_of(self, name: str) -> bytes:
-        """Return the stem of a phrase, given what stands for it."""
+        """Return the stem of a phrase by its stored form."""
         return next(self.stem(term) for term, own in self.names.items() if own == name)
 
     def phrases(self) -> dict[str, Sequence[bytes]]:
-        """Return the tokens of each phrase, by what stands for it."""
+        """Return the tokens of each phrase, by its name."""
         return {self.names[term]: tokens for term, tokens in self.tokens.items() if len(tokens) > 1}
 
 
@@ -70,18 +70,18 @@ class Statistics:
 
     Attributes:
         memories: memories are counted too.
-        counted: what was asked for so far.
-        linked: whether there is any link.
-        spaces: those that hold vectors, in the order in which they were made.
-        indexed: the numbers of those that have an index, with what was measured of it.
+        counted: counts read so far.
+        linked: True if the vault has links.
+        spaces: spaces with vectors, in the order of creation.
+        indexed: measured recall of each space with an index, by number.
         phrases: which entries hold the phrases of the queries.
-        cascade: the words of cascades, with what begins with them.
-        places: of these, by what stands for each.
-        begun: how many rows hold words that begin with a stem, in columns that count; asked for cascades.
+        cascade: the words of cascades, with the terms they are prefixes of.
+        places: their places by stored form.
+        begun: number of rows with a word that begins with a stem, in scored columns; read for cascades.
         begun_alone: the same without memories, where they are ranked apart.
         begun_in_memories: the same of these, as FTS5 knows them: without their context.
-        counted_outside: how many entries are not valid at the moment of the search, with a digest; asked for TF-IDF.
-        outside: what TF-IDF must not count, therefore.
+        counted_outside: number of entries not valid at the time of the search, with a digest; read for TF-IDF.
+        outside: their tokens, which TF-IDF must not count.
         frequencies: of TF-IDF, over the entries that are valid: how many hold a token.
     """
 
@@ -102,7 +102,7 @@ class Statistics:
         self._asked: set[tuple[int, str]] = set()
 
     def of_entries(self) -> Statistics:
-        """Return the same without memories: what FTS5 knows of its tables of entries."""
+        """Return the same statistics without memories, as of FTS5's tables of entries."""
         alone = copy(self)
         alone.memories, alone.begun = False, self.begun_alone
         return alone
@@ -132,11 +132,11 @@ class Statistics:
         also: Mapping[int, Iterable[str]],
         spaces: Sequence[Space] = (),
     ) -> Statement:
-        """Return what asks for the totals, and the counts of terms by part; `take` takes the answer.
+        """Return the statement for the totals, and the counts of terms by part, for `take`.
 
         Args:
             also: terms by part as they are, not those of memories beside them.
-            spaces: what is covered of these is asked for.
+            spaces: the spaces to read the coverage of.
         """
         wanted: dict[int, list[str]] = {part: list(names) for part, names in also.items()}
         for part, term in terms:
@@ -146,14 +146,14 @@ class Statistics:
         return Statement(*counts.question(vault, wanted, covered.needed(vault, spaces)))
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Take what a `question` was answered."""
+        """Store the rows of a `question`."""
         counts = PartCounts.read(rows)
         for part, own in counts.counts.items():
             self.counted.counts.setdefault(part, {}).update(own)
         self.counted.totals.update(counts.totals)
 
     def put(self, part: int, term: str, count: int) -> None:
-        """Take a count that was made elsewhere; of memories by their own part."""
+        """Store a count from elsewhere; memories have their own part."""
         self._asked.add((part, term))
         self.counted.counts.setdefault(part, {})[term] = count
 
@@ -166,17 +166,17 @@ class Statistics:
         return total.rows + more.rows, total.tokens + more.tokens
 
     def average(self, part: int) -> float:
-        """Return the tokens of an average row; 1 where there is none, which no score depends on."""
+        """Return the tokens of an average row; 1 without rows, which affects no score."""
         rows, tokens = self.totals(part)
         return tokens / rows if rows and tokens else 1.0
 
     def count(self, part: int, term: str) -> int:
-        """Return how many rows hold a term that was asked for."""
+        """Return the number of rows with a counted term."""
         counts = self.counted.counts.get(part, {}).get(term, 0)
         return counts + self.counted.counts.get(part + MEMORIES, {}).get(term, 0) if self.memories else counts
 
     def holding(self, name: str | None, *, grams: bool) -> int:
-        """Return how many rows hold a term that was asked for, among their grams too, if asked; of None none do."""
+        """Return the number of rows with a counted term, in grams too if requested; 0 for None."""
         if name is None:
             return 0
         if name in self.phrases.postings:
@@ -189,7 +189,7 @@ class Statistics:
         return (part, term) in self._asked
 
     def idf(self, part: int, term: str) -> float:
-        """Return FTS5's inverse document frequency of a term that was asked for: one, over texts and grams."""
+        """Return FTS5's inverse document frequency of a counted term, over texts and grams."""
         if not self.knows(GRAMS, term):
             return self.idf_of(part, self.count(part, term))
         # No row holds a term in both.
@@ -242,7 +242,7 @@ class Asking:
 
     Attributes:
         terms: of the plans.
-        spaces: those in which vectors may be compared, as far as is known; what is covered of them is asked for.
+        spaces: known spaces that may be compared; their coverage is read too.
         statements: of which `taken` takes the answers.
     """
 
@@ -273,7 +273,7 @@ class Asking:
         self.statements += statistics.phrases.questions(vault)
 
     def taken(self, answers: Iterable[Sequence[tuple[Any, ...]]]) -> Statistics:
-        """Return what the statements were answered."""
+        """Return the statistics from the rows of the statements."""
         statistics, left = self._found, iter(answers)
         statistics.take(next(left))
         statistics.linked, statistics.spaces, statistics.indexed = SpacesAndLinks.read(
@@ -298,7 +298,7 @@ class Asking:
         return statistics
 
     def _count_begun(self, words: dict[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]]) -> None:
-        """Count the rows that hold what begins with the words of a cascade, and keep these for its ranking."""
+        """Count the rows with a word that begins with those of a cascade, and keep them for its ranking."""
         from septet.postgres.tables import blocks, ranking
 
         statistics = self._found
@@ -336,7 +336,7 @@ class CountedTerms:
 
     def __init__(self, statistics: Statistics) -> None:
         self._statistics = statistics
-        #: By token of full text, and of TF-IDF, what stands for it in the database.
+        #: Stored form by token of full text, and of TF-IDF.
         self.stored: dict[bytes, str] = {}
         self._tokens: dict[str, str] = {}
 
@@ -357,7 +357,7 @@ class CountedTerms:
         self._tokens.update(zip(unknown, _core.stored_terms(unknown)))
 
     def ask(self, read: PostgresReading) -> None:
-        """Ask for what is not known yet, in one round trip if there is anything."""
+        """Read the missing counts, in one round trip if there are any."""
         statistics = self._statistics
         wanted = [(TEXTS, name) for name in self.stored.values() if not statistics.knows(TEXTS, name)]
         tokens = [token for token in self._tokens if token not in statistics.frequencies]

@@ -47,7 +47,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 
 
 def _translated(method: _Method) -> _Method:
-    """Let a method raise the server's errors as Septet's, so that one tier can fail and the others answer.
+    """Translate the server's errors in a method, so that one tier can fail and the others answer.
 
     If the server is lost after the recall, the search continues without the tier.
     """
@@ -82,7 +82,7 @@ class PostgresSession:
         self.recalled = False
 
     def recovers(self, fault: Exception) -> bool:
-        """Say that an error stays (see `Session`)."""
+        """Return False: an error stays (see `Session`)."""
         return False
 
     def close(self) -> None:
@@ -96,7 +96,7 @@ class PostgresSession:
 
     @_translated
     def holds(self, rows: Sequence[int]) -> bool:
-        """Say whether there is an entry at each of the rows."""
+        """Return True if there is an entry at each of the rows."""
         return len(self.view.entries_at(rows)) == len(rows)
 
     @_translated
@@ -106,7 +106,7 @@ class PostgresSession:
         return {name: [getattr(candidate, name) for candidate in facts] for name in ("kind", "severity", "domain")}
 
     def standing(self) -> TierFacts:
-        """Return what ranking needs to know of the vault."""
+        """Return the facts about the vault for ranking."""
         statistics = self.view.statistics
         return TierFacts(statistics.feedback(), statistics.linked)
 
@@ -176,7 +176,7 @@ class PostgresSession:
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Say which of the ids the vault holds, and bring those that pass the filters."""
+        """Return the ids that the vault contains, and the candidates that pass the filters."""
         return held(self.view, self.place, query, ids)
 
     @_translated
@@ -194,7 +194,7 @@ class PostgresSession:
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN where there is none."""
+        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
         return numbers_of([entry.attrs_json for entry in self.view.facts_at(rows)], paths)
 
     @_translated
@@ -214,7 +214,7 @@ class PostgresSession:
 
     @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return what entries like one are compared with, None when the vault does not hold it."""
+        """Return the words and vector of an entry for comparison; None if the vault does not contain it."""
         # A search needs none of it.
         from septet.tiers.inspection import likeness_of
 
@@ -229,7 +229,7 @@ class PostgresSession:
 
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Say for each filter whether an entry passes it."""
+        """Return True for each filter that some entry passes."""
         from septet.postgres.tables.candidates import any_passing
 
         return any_passing(self.view.read, self.view.plan, filters)
@@ -238,7 +238,7 @@ class PostgresSession:
         return guesses_of(self.view, plan)
 
     def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
-        """Return the notes about one query, given those about all."""
+        """Add the notes on one query to those on all."""
         view, name = self.view, self.name
         if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
             cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
@@ -270,7 +270,7 @@ class PostgresSession:
 
 
 def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overrides:
-    """Say which of the ids the vault holds, and bring those that pass the filters."""
+    """Return the ids that the vault contains, and the candidates that pass the filters."""
     plan = view.plans[query]
     existing = valid_ids(view.read, plan, ids)
     if not existing:
@@ -284,7 +284,7 @@ class PostgresTier(NamedTuple):
     """A vault on a server with a name and a priority.
 
     Attributes:
-        remembered: what searches leave for later ones.
+        remembered: cache of searches.
         timeout_s: how long the server may keep a search waiting in all; None for the store's own bounds.
     """
 
@@ -304,7 +304,7 @@ class PostgresTier(NamedTuple):
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
         until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
         look = partial(self._look, plans, until)
-        # A standby breaks a transaction off that keeps it from replaying what the primary removed.
+        # A standby cancels a transaction that blocks the replay of the primary's removals.
         return PostgresSession(self.name, self.store, place, again(look)(), look)
 
     def _look(self, plans: Sequence[Plan], until: float | None) -> PostgresView:
@@ -358,6 +358,6 @@ def _array(rows: Sequence[int]) -> NDArray[np.int64]:
 
 
 def guesses_of(view: PostgresView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
-    """Return the words of a query that no entry holds, each with the words near it, the nearest first."""
+    """Return the unknown words of a query with similar indexed words, nearest first."""
     unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
     return words_near(view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)

@@ -42,27 +42,27 @@ MORE_BEST = 8
 
 
 class PostgresView:
-    """A read transaction with what was asked of it so far; the twin of `septet.sqlite.tier.read_view.ReadView`.
+    """A read transaction with the results read so far; the twin of SQLite's `ReadView`.
 
     The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
 
     Args:
-        kept: what earlier searches left.
-        asking: what was asked with the beginning of the transaction; None where that depends on words of the vault.
+        kept: cache of earlier searches.
+        asking: the statements sent with its beginning; None if they depend on words of the vault.
 
     Attributes:
         statistics: of the whole vault.
         space: the vectors that query vectors are compared with; None without any.
-        mismatch: why there are none, when the vault has vectors of other models or dimensions only.
-        without_vectors: entries that have no vector of the space, and how many there are; with memories, if searched.
+        mismatch: the error if the vault only has vectors of other models or dimensions.
+        without_vectors: number of entries without a vector in the space, and of all; with memories, if searched.
         disagrees: words decide, because vectors hardly agree with them.
         unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
         answered: by identity of plans that cascade, the step that has an answer.
         memories: by identity of plans the best memories, where they have a fixed score.
         more_memories: by identity of plans, how many of these match.
-        left_out: by identity of plans, how many memories match that were not asked for.
-        apart: by identity of plans what memories score by, where that is not what entries score by.
+        left_out: number of matching memories that the search excludes, by identity of plans.
+        apart: separate statistics of memories, by identity of plans.
         found: every entry that was read, by row.
     """
 
@@ -183,12 +183,12 @@ class PostgresView:
             pool = pool.with_columns({"tfidf": np.array([of_rows[row] for row in pool.rows])})
         return self._completed(self.plans[query], pool, 0)
 
-    def bm25_of_grams(self, entries: CandidateRow) -> float:
-        """Return what parts of words and names add to the BM25 of an entry."""
-        plan, small = self.at_step(self.plan), self._corpus([entries])
+    def bm25_of_grams(self, entry: CandidateRow) -> float:
+        """Return the share of parts of words and names in the BM25 of an entry."""
+        plan, small = self.at_step(self.plan), self._corpus([entry])
         pool = small.corpus.candidates_at(
             self._query(plan, _given(plan, small, LegCandidates())),
-            small.slots_of([entries.candidate.row]),
+            small.slots_of([entry.candidate.row]),
             tier=0,
             weights=plan.profile.text.weights.array,
             columns={"bm25", "bm25_grams"},
@@ -197,7 +197,7 @@ class PostgresView:
         return float(pool.columns["bm25_grams"][0])
 
     def entries_at(self, rows: Sequence[int]) -> list[CandidateRow]:
-        """Return live entries at rows ``(m,)``; those that were not read yet are asked for in one round trip."""
+        """Return live entries at rows ``(m,)``; those not read yet take one round trip."""
         missing = [row for row in dict.fromkeys(rows) if row not in self.found]
         if missing:
             (more,) = together(self.read, [stored.of_rows(self.read.vault, missing, self.space)])
@@ -216,7 +216,7 @@ class PostgresView:
         return [entry.candidate for entry in entries]
 
     def unit_rows(self, rows: Sequence[int]) -> NDArray[np.float64]:
-        """Return the vectors of entries at unit length ``(m, d)``, NaN where there is none."""
+        """Return the unit vectors of entries ``(m, d)``, NaN without one."""
         assert self.space is not None
         units = np.full((len(rows), self.space.dimensions), np.nan)
         vectors = [plan.vector for plan in self.entries_at(rows)]
@@ -276,7 +276,7 @@ class PostgresView:
         return any(not any(self.statistics.count(part, name) for part in tables) for name in names)
 
     def _tell(self, chosen: Chosen, feedback: tuple[int, int, int, float] | None) -> None:
-        """Count what the candidates themselves hold, where the profile needs it."""
+        """Count the terms of the candidates, if the profile needs them."""
         if "tfidf" in self.plan.corpus_columns:
             texts = [entry.candidate.text for entry in chosen.found.values()]
             self._terms_counted.add_tokens([*(plan.query.text for plan in self.plans), *texts])
@@ -344,7 +344,7 @@ class PostgresView:
 
 
 def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: SpaceCache) -> Asking:
-    """Return what a search of these plans asks first."""
+    """Return the first statements of a search of these plans."""
     return Asking(vault, plans, likely(plans, kept.spaces))
 
 

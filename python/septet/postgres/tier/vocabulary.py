@@ -85,5 +85,5 @@ def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool
 
 
 def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:
-    """Return plans of beginnings of words with the words of the vault."""
+    """Add the indexed words of prefixes to plans."""
     return with_indexed_words(plans, lambda beginnings: words_from(read, beginnings, MOST_PREFIXED))

@@ -49,7 +49,7 @@ MOST_WAIT_S = 86_400.0
 
 
 def retried(kind: _Kind) -> _Kind:
-    """Let each transaction that was a victim of a deadlock be done again, a few times; a decorator of the class."""
+    """Retry each transaction that a deadlock ended, a few times; a decorator of the class."""
     for name in TRANSACTIONS:
         setattr(kind, name, _again(getattr(kind, name)))
     return kind
@@ -171,7 +171,7 @@ class PostgresVault(AnyVault):
         self._tier = PostgresTier("vault", 1.0, self._store, SpaceCache(), limit)
 
     def optimize(self) -> Optimized:
-        """Put together what writes have left to count, and tell the server's planner what the vault holds.
+        """Fold the counts deferred by writes, and run ANALYZE for the server's planner.
 
         Call it after a large import; writes do the first by themselves now and then, and the server's autovacuum the
         second.
@@ -199,7 +199,7 @@ class PostgresVault(AnyVault):
 
         Args:
             how: ``hnsw``, or ``none`` to compare with every vector again.
-            model: of whose vectors; None for all that there are.
+            model: the model of the vectors; None for all.
             m: links of a vector to others, 2 to 100.
             ef_construction: candidates that are looked at for each vector, 4 to 1,000, twice ``m`` at least.
 
@@ -267,13 +267,13 @@ class PostgresVault(AnyVault):
 
 
 def _asked(read: Any, key: object, ask: Callable[[], _Answer], /) -> _Answer:
-    """Ask each time: what other machines have written since cannot be known otherwise."""
+    """Query each time: other machines may have written since."""
     del read, key
     return ask()
 
 
 def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore], str]:
-    """Return what opens the store of a vault, and where it is, as may be shown.
+    """Return a function that opens the store of a vault, and its address without the password.
 
     Raises:
         StoreError: the address cannot be read, or a package is missing; the message says what to install.
