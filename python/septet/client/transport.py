@@ -83,7 +83,13 @@ class ConnectionSettings:
     def connections(self) -> Connections:
         """Return new connections; proxies of the environment are not used."""
         return Connections(
-            self.mask, transport=self.transport, encodings=(), proxies=False, limits=_LIMITS, reopens=False
+            self.mask,
+            transport=self.transport,
+            encodings=(),
+            proxies=False,
+            cookies=True,
+            limits=_LIMITS,
+            reopens=False,
         )
 
 

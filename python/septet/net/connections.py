@@ -33,14 +33,14 @@ _NO_PROXY: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localho
 class Connections:
     """The connections to one service. Safe to share between threads and event loops.
 
-    A call is sent once; redirects are not followed, and cookies are not kept. Connections open on demand. A forked
-    child opens its own.
+    A call is sent once; redirects are not followed. Connections open on demand. A forked child opens its own.
 
     Args:
         mask: hides keys in a text; applied to the logs of the HTTP libraries.
         transport: sends requests, an asynchronous one for `afetch`; None for the network.
         encodings: accepted encodings of answers; the first one is requested.
         proxies: True to use the proxies of the environment.
+        cookies: True to keep cookies, as load balancers need them.
         limits: fields of `httpx.Limits`.
         resolve: returns the allowed addresses of a host; see `septet.net.deadlines`.
         clock: monotonic seconds.
@@ -54,13 +54,14 @@ class Connections:
         transport: Any = None,
         encodings: Sequence[str] = ENCODINGS,
         proxies: bool = True,
+        cookies: bool = False,
         limits: Mapping[str, Any] | None = None,
         resolve: Resolve | None = None,
         clock: Callable[[], float] = time.monotonic,
         reopens: bool = True,
     ) -> None:
         self._mask, self._transport, self._encodings = mask, transport, encodings
-        self._proxies, self._limits, self._resolve = proxies, limits, resolve
+        self._proxies, self._cookies, self._limits, self._resolve = proxies, cookies, limits, resolve
         self._clock, self._reopens, self._closed = clock, reopens, False
         self.after_fork()
         renew_in_children(self)
@@ -185,8 +186,9 @@ class Connections:
                 "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
             )
         else:
-            # Cookies would link requests for servers, and accumulate.
-            client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+            if not self._cookies:
+                # They would link requests for servers, and accumulate.
+                client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
             if self._mask is not None:
                 mask_logs(self._mask)
             opened: Opened = client
