@@ -1,4 +1,4 @@
-"""Network: connections with a deadline for every read and write.
+"""Deadlines: connections with a deadline for every read and write.
 
 The timeouts of httpx limit the silence between two bytes, so a server that sends its headers byte by byte would block a
 thread forever. Here each wait ends at the deadline of its thread.

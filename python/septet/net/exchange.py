@@ -23,7 +23,7 @@ FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 30.0
 #: Waits vary by this share, so that clients rejected together do not retry together.
 JITTER = 0.1
-#: The call fails if the provider requests a longer wait.
+#: The call fails if the service requests a longer wait.
 MAX_HINTED_WAIT_S = 120.0
 
 
@@ -146,7 +146,7 @@ def _judge(reply: Answer | NetFault | None, now: float) -> Answer | NetFault:
 
 
 def _pause(attempt: int, hint_s: float | None, random: float) -> float:
-    """Return the wait after a failed attempt in seconds: the provider's hint, else about 1 s, then 2 s."""
+    """Return the wait after a failed attempt in seconds: the service's hint, else about 1 s, then 2 s."""
     if hint_s is not None:
         # Never shorter than the hint.
         return hint_s * (1.0 + JITTER * random)

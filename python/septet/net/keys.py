@@ -1,4 +1,4 @@
-"""KeyRing: the keys of one provider, with rotation."""
+"""KeyRing: the keys of one service, with rotation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from septet.system.forks import renew_in_children
 #: After this many failures in a row, a key cools down for COOL_DOWN_S.
 MAX_FAILURES = 3
 COOL_DOWN_S = 30.0
-#: Maximum cool-down, even if the provider requests a longer one.
+#: Maximum cool-down, even if the service requests a longer one.
 MAX_COOL_DOWN_S = 3_600.0
 
 
@@ -61,7 +61,7 @@ class KeyRing:
             return best
 
     def worked(self, key: ApiKey | None) -> None:
-        """Reset the failures of a key that the provider accepted."""
+        """Reset the failures of a key that the service accepted."""
         if key is not None:
             key.breaker.succeeded()
 
@@ -69,7 +69,7 @@ class KeyRing:
         """Record a rate limit or spent quota, and move on to the next healthy key.
 
         Args:
-            wait_s: the wait that the provider requests; None without a hint.
+            wait_s: the wait that the service requests; None without a hint.
             spent: True if the key's quota is spent.
 
         Returns:

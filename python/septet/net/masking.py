@@ -1,4 +1,4 @@
-"""Masks API keys that a provider echoes, whole or in part, plain or encoded."""
+"""Masks API keys that a service echoes, whole or in part, plain or encoded."""
 
 from __future__ import annotations
 
