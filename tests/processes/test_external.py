@@ -45,5 +45,5 @@ def test_a_child_of_a_fork_searches_too(vault):
     def search():
         assert memory.search("rotate").ids == ["x1", "x2"]
 
-    with memory._lock.hold():
+    with memory._breaker._lock.hold():
         assert forked(search)
