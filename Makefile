@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find rust python -name '*.rs' -o -name Cargo.toml -o -name '*.py' -o -name '*.pyi' -o -name '*.sql')
 
 .PHONY: demo test test-all test-rest check-python check-rust stress sanitize bench eval mutants wheels sdist wheels-reproducible docs docs-serve pictures release-check lowest newest test-sqlite deny lint format clean help
 
@@ -65,8 +65,8 @@ check-python: $(VENV)/.tools
 
 check-rust: $(VENV)/.compiled
 	cargo fmt --check
-	cargo clippy --all-targets --features python --quiet -- -D warnings
-	cargo test --lib --quiet
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo test --package septet-core --lib --quiet
 
 # Folders of tests that start processes, servers, a database or a browser, or that take seconds each.
 SLOW := backends browser docs exhaustive processes release servers stress
@@ -96,7 +96,7 @@ deny:  ## licences, sources, duplicates and advisories of crates, if cargo-deny 
 msrv:  ## compile with the oldest Rust that Cargo.toml allows, which rustup fetches
 	rust=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); rustup toolchain install "$$rust" --profile minimal && \
 	export RUSTUP_TOOLCHAIN="$$rust" CARGO_TARGET_DIR=target/msrv && \
-	cargo check --locked --all-targets && cargo check --locked --features python
+	cargo check --locked --workspace --all-targets
 
 SEPTET_STRESS_S ?= 30
 
@@ -106,7 +106,7 @@ stress: $(VENV)/.tools $(VENV)/.built  ## random campaigns of kills, forks, full
 
 bench: $(VENV)/.released  ## every figure beside others (BENCH="--quick"); writes benches/RESULTS.md and its charts
 	$(BIN)/python benches/run.py $(BENCH)
-	cargo bench
+	cargo bench --package septet-core
 
 eval: $(VENV)/.tools $(VENV)/.built  ## quality of ranking and fusion on real documents, and on Cranfield if it is there
 	$(BIN)/python benches/real_documents.py
@@ -119,14 +119,14 @@ pictures: $(VENV)/.tools $(VENV)/.built  ## run what docs/concepts show, and dra
 	$(BIN)/python benches/pictures.py $(PICTURES)
 
 # What must not change unnoticed: fusion, formulas, exact vectors, BM25 and array files.
-MUTATED := rust/fuse.rs rust/formula/*.rs rust/vectors/codes/*.rs rust/vectors/top_k.rs rust/fts/rank.rs \
-           rust/fts/statistics.rs rust/fts/top_candidates.rs rust/arrays/*.rs
+MUTATED := $(addprefix rust/core/src/,fuse.rs formula/*.rs vectors/codes/*.rs vectors/top_k.rs \
+             fts/rank.rs fts/statistics.rs fts/top_candidates.rs arrays/*.rs)
 
-mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list what no test noticed (MUTATED="rust/fuse.rs"); hours
+mutants: $(VENV)/.tools $(VENV)/.built  ## change the code on purpose and list what no test noticed (MUTATED=rust/core/src/fuse.rs); hours
 	@cargo mutants --version > /dev/null 2>&1 || { echo "make mutants needs cargo-mutants: cargo install cargo-mutants --locked"; exit 1; }
 	@mkdir -p target/mutants
 	# Works on a copy of the sources. 2 says that mutants survived, 3 that some ran out of time.
-	cargo mutants $(foreach file,$(wildcard $(MUTATED)),--file $(file)) --profile mutants --timeout 300 --no-shuffle \
+	cargo mutants --package septet-core $(foreach file,$(wildcard $(MUTATED)),--file $(file)) --profile mutants --timeout 300 --no-shuffle \
 	  --output target/mutants -- --lib || [ $$? -eq 2 ] || [ $$? -eq 3 ]
 	$(BIN)/python -m pip install --quiet --group mutants
 	$(BIN)/python tests/mutants.py
@@ -158,13 +158,13 @@ docs-serve: $(VENV)/.tools $(VENV)/.built  ## the same on a loopback port, made 
 release-check: $(VENV)/.tools $(VENV)/.built $(VENV)/.release  ## what must hold before a release (CHECK="--quick", "--last", "--only NAME", "--list")
 	$(BIN)/python -m release.checklist $(CHECK)
 
-sanitize:  ## the tests of the crate with AddressSanitizer, if rustup has a nightly toolchain
+sanitize:  ## the tests of the core with AddressSanitizer, if rustup has a nightly toolchain
 	@nightly=$$(rustup toolchain list 2> /dev/null | grep -o '^nightly[^ ]*' | head -1); host=$$(rustc -vV | sed -n 's/host: //p'); \
 	if [ -z "$$nightly" ]; then echo "make sanitize needs a nightly toolchain: rustup toolchain install nightly"; exit 1; else \
-	RUSTFLAGS="-Zsanitizer=address -Copt-level=1" cargo "+$$nightly" test --lib --target "$$host" --target-dir target/sanitize; fi
+	RUSTFLAGS="-Zsanitizer=address -Copt-level=1" cargo "+$$nightly" test --package septet-core --lib --target "$$host" --target-dir target/sanitize; fi
 
 .PHONY: test-foreign
-test-foreign: $(VENV)/.release  ## the crate and the wheels of dist/ on aarch64 (qemu) and with musl, on Debian (FOREIGN="rust-musl")
+test-foreign: $(VENV)/.release  ## the core and the wheels of dist/ on aarch64 (qemu) and with musl, on Debian (FOREIGN="rust-musl")
 	$(BIN)/python -m release.foreign $(FOREIGN)
 
 format:  ## rewrite sources in the house style

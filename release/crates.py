@@ -26,7 +26,7 @@ class Crate(NamedTuple):
 def linked_in(metadata: dict[str, Any]) -> list[Crate]:
     """The crates below the root over ordinary dependencies, from cargo's metadata: not those of tests or builds.
 
-    Macros are among them: what they expand to is in the library.
+    Macros are among them: what they expand to is in the library. Crates of this workspace are not.
     """
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     packages = {package["id"]: package for package in metadata["packages"]}
@@ -40,7 +40,8 @@ def linked_in(metadata: dict[str, Any]) -> list[Crate]:
                 waiting.append(needed["pkg"])
     crates = [
         Crate(p["name"], p["version"], p["license"] or "", Path(p["manifest_path"]).parent, p["license_file"])
-        for p in (packages[identity] for identity in found - {root})
+        for p in (packages[identity] for identity in found)
+        if p["source"]  # a path has none
     ]
     return sorted(crates)
 
@@ -48,5 +49,5 @@ def linked_in(metadata: dict[str, Any]) -> list[Crate]:
 def crates_of(target: Target, root: Path = ROOT) -> list[Crate]:
     """The crates that a wheel for the target links, whose sources are fetched where they are missing."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked"]
-    command += ["--features", "python", "--filter-platform", target.triple]
+    command += ["--manifest-path", "rust/binding/Cargo.toml", "--filter-platform", target.triple]
     return linked_in(json.loads(run(command, cwd=root)))

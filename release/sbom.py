@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from release.crates import Crate
 
 FILE_NAME = "septet.cyclonedx.json"
-#: What maturin calls the root of the tree: the folder that it was built in, and its name where the folder has another.
-PLACE = re.compile(r"path\+file://[^\"#]*#(?:septet@)?")
+#: The folder of a crate of ours, in maturin's references and addresses.
+PLACE = re.compile(r"path\+file://[^\"#]*#")
+ADDRESS = re.compile(r"\?download_url=file://[^\"#]*")
 #: The space that serial numbers are drawn from, so that one content has one number.
 SERIALS = uuid.uuid5(uuid.NAMESPACE_OID, "septet")
 
@@ -33,7 +34,7 @@ class Runtime(NamedTuple):
 
 def settled(sbom: bytes, runtimes: Iterable[Runtime], epoch: int) -> bytes:
     """The bill without the folder, the hour and the chance of its making, and with the parts of the toolchain."""
-    bill = json.loads(PLACE.sub("path:septet@", sbom.decode()).replace("?download_url=file://.", ""))
+    bill = json.loads(ADDRESS.sub("", PLACE.sub("path:", sbom.decode())))
     bill["metadata"]["timestamp"] = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     bill["components"] += [
         {

@@ -14,7 +14,10 @@ from release.build import maturin, package_files, places
 from release.targets import ROOT
 
 #: What a build needs, and what its licences ask for.
-NEEDED = ("PKG-INFO", "pyproject.toml", "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-MIT", "LICENSE-APACHE")
+NEEDED = (
+    *("PKG-INFO", "pyproject.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"),
+    *("Cargo.toml", "Cargo.lock", "rust/core/Cargo.toml", "rust/binding/Cargo.toml"),
+)
 #: What no source distribution may hold, by the first part of a path or by its ending.
 UNWANTED_PARTS = {".git", ".venv", "target", "dist", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache"}
 UNWANTED_ENDINGS = {".so", ".pyc", ".db", ".whl"}
@@ -53,12 +56,13 @@ def faults_of(path: Path, root: Path = ROOT) -> list[str]:
     faults += [f"python/{name} is missing" for name in package_files(root) if f"python/{name}" not in files]
     rust = [p.relative_to(root).as_posix() for p in sorted((root / "rust").rglob("*.rs"))]
     faults += [f"{name} is missing" for name in rust if name not in files]
+    folders = places(root)
     for name, content in files.items():
         parts = PurePosixPath(name)
         # cargo lists hidden files only where git does: an sdist with them could not be made again without git.
         if name.startswith(".") or UNWANTED_PARTS & set(parts.parts) or parts.suffix in UNWANTED_ENDINGS:
             faults.append(f"{name} does not belong there")
-        faults += [f"{name} names {place}" for place in places(root) if place.encode() in content]
+        faults += [f"{name} names {place}" for place in folders if place.encode() in content]
         # maturin writes Cargo.toml anew: paths as they are in the archive.
         if name != "Cargo.toml" and (source := root / name).is_file() and source.read_bytes() != content:
             faults.append(f"{name} differs from the source")

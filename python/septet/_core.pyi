@@ -1056,7 +1056,7 @@ class Repository:
     def paths(self, words: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """Return paths that hold words, in lower case: 1.0 each, 1.3 where one ends, or a part of it begins, so."""
     def symbols(self, words: Sequence[str], names: Sequence[str], limit: int) -> list[_Symbol]:
-        """Return those near words of names or near names, the best first (`rust/symbols/rank.rs`); of neither, all."""
+        """Return those near words of names or near names, the best first (`symbols/rank.rs`); of neither, all."""
 
 def proximities(name: str, others: Sequence[str]) -> list[float]:
     """Return how near a name is to others: 1 where one holds the other, else 1 - edits / length of the longer."""
@@ -1140,7 +1140,7 @@ class ArrayWriter:
     def finish(self) -> int:
         """Complete the file, have it reach the disk, and return its length in bytes."""
 
-# -- what is given back, at the latest when its holder dies: no interrupt comes between (`rust/python/leases`) ---------
+# -- what is given back, at the latest when its holder dies: no interrupt comes between (`rust/binding/src/leases`) --
 
 def shut_gate(timeout_s: float) -> bool:
     """Let no other thread begin to use SQLite, before a fork, and say whether all others have stopped in time."""

@@ -1,4 +1,4 @@
-"""Run the crate's tests and the wheels as other machines: aarch64 under qemu, and musl. All is in target/foreign/."""
+"""Run the core's tests and the wheels as other machines: aarch64 under qemu, and musl. All is in target/foreign/."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Step(NamedTuple):
 
 
 def rust_on_aarch64(name: str) -> Iterator[Step]:
-    """The crate for a target of aarch64, as each processor; and that each runs the instructions it should."""
+    """The core for a target of aarch64, as each processor; and that each runs the instructions it should."""
     target = TARGETS[name]
 
     def crate() -> Crate:
@@ -60,7 +60,7 @@ def rust_on_aarch64(name: str) -> Iterator[Step]:
 
 
 def all_tests(crate: Callable[[], Crate], processor: str) -> str:
-    """The crate's tests as a processor."""
+    """The core's tests as a processor."""
     return crate().tests(QEMU_CPU=processor)
 
 
@@ -73,7 +73,7 @@ def dot_products(crate: Callable[[], Crate], processor: str, wanted: bool) -> st
 
 
 def rust_on_musl() -> Iterator[Step]:
-    """The crate for musl on x86-64, which this machine runs itself."""
+    """The core for musl on x86-64, which this machine runs itself."""
     target = TARGETS["musllinux-x86_64"]
     yield Step(target.name, "cargo test --lib", lambda: Crate(target, FOLDER).tests())
 

@@ -1,4 +1,4 @@
-"""The tests of the crate, compiled for another machine and run as that machine."""
+"""The tests of the core, compiled for another machine and run as that machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OF_CODES = "every_level_multiplies_nibbles_and_bytes_alike"
 
 
 class Crate:
-    """The crate as compiled for a target, with the command that its programs are started by."""
+    """The core as compiled for a target, with the command that its programs are started by."""
 
     def __init__(self, target: Target, folder: Path, runner: str = "") -> None:
         self._target = target
@@ -65,6 +65,6 @@ class Crate:
 
     def _test(self, *arguments: str, env: dict[str, str]) -> str:
         ensure_std(self._target)
-        build = ["cargo", "test", "--locked", "--quiet", "--lib", "--target", self._target.triple]
-        build += ["--target-dir", str(self._folder), "--", *arguments]
+        build = ["cargo", "test", "--locked", "--quiet", "--package", "septet-core", "--lib"]
+        build += ["--target", self._target.triple, "--target-dir", str(self._folder), "--", *arguments]
         return run(build, cwd=ROOT, env={**self._env, **env})

@@ -44,7 +44,7 @@ SQL = re.compile(
 #: The embedding cache is a database of its own, with a schema of its own: its SQL stands as constants beside it.
 OWN_SQL = PACKAGE / "embedding" / "cache.py"
 TESTS = files(ROOT / "tests", "*.py")
-BENCHES = files(ROOT / "benches", "*.[pr][ys]")
+BENCHES = files(ROOT / "benches", "*.py")
 WEBSITE = files(ROOT / "website", "*.py")
 #: Packages that load their public names when these are first asked for.
 LATE = ("septet", *(f"septet.{name}" for name in "embedding exchange files retrieval watch".split()))

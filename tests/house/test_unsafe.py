@@ -1,4 +1,4 @@
-"""Every `unsafe` of the crate is listed with what it rests on."""
+"""Every `unsafe` of the crates is listed with what it rests on."""
 
 import re
 from collections import Counter

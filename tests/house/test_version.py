@@ -12,7 +12,7 @@ except ModuleNotFoundError:
 
 ROOT = Path(__file__).parents[2]
 KINDS = {".py", ".pyi", ".rs", ".sql"}
-VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["package"]["version"]
+VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
 
 
 def test_the_package_has_the_version_of_the_crate():

@@ -31,11 +31,11 @@ def test_importing_the_package_on_macos_is_no_error():
 
 
 def test_compiling_the_crate_for_windows_says_where_it_runs():
-    crate = (ROOT / "rust/lib.rs").read_text(encoding="utf-8")
+    crate = (ROOT / "rust/core/src/lib.rs").read_text(encoding="utf-8")
     assert re.search(r'^#\[cfg\(not\(unix\)\)\]\ncompile_error!\("Septet runs on Linux and macOS', crate, re.M)
 
 
 def test_no_other_place_has_a_branch_for_windows():
     sources = [*PACKAGE.rglob("*.py"), *(ROOT / "rust").rglob("*.rs"), ROOT / "Cargo.toml"]
     found = {path.relative_to(ROOT).as_posix() for path in sources if WINDOWS.search(path.read_text(encoding="utf-8"))}
-    assert found == {"python/septet/__init__.py", "rust/lib.rs"}
+    assert found == {"python/septet/__init__.py", "rust/core/src/lib.rs"}

@@ -81,9 +81,9 @@ def test_the_newest_python_is_taken_by_its_number():
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo")
 def test_no_crate_asks_for_a_newer_rust_than_this_one_says():
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
-    packages = [one for one in json.loads(done.stdout)["packages"] if one["name"] != "septet"]
+    packages = [one for one in json.loads(done.stdout)["packages"] if one["source"]]
     assert len(packages) > 20
     newer = [one["name"] for one in packages if numbers(one["rust_version"] or "1") > numbers(OLDEST_RUST)]
     assert newer == []

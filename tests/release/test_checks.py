@@ -126,7 +126,7 @@ def test_a_wheel_above_the_limit_is_refused(said, members, monkeypatch):
 
 @pytest.mark.parametrize("name", ["septet/__init__.py", f"{wheels.DIST_INFO}/METADATA", checks.MODULE])
 def test_a_wheel_names_no_path_of_the_build_machine(said, members, name):
-    members[name] += b"\n/builder/checkout/rust/lib.rs"
+    members[name] += b"\n/builder/checkout/rust/core/src/lib.rs"
     assert said(checks.check_places) == [f"{name} names /builder/checkout/"]
 
 

@@ -84,7 +84,8 @@ def test_a_component_that_is_not_named_is_missed():
 def metadata_of(*needs):
     """What cargo says of a root that needs the crates, each with the kind of the need."""
     packages = [
-        {"id": n, "name": n, "version": "1", "license": "MIT", "manifest_path": f"{n}/Cargo.toml", "license_file": None}
+        {"id": n, "name": n, "version": "1", "license": "MIT", "manifest_path": f"{n}/Cargo.toml"}
+        | {"license_file": None, "source": None if n in ("root", "core") else "registry"}
         for n in ("root", *(name for name, _ in needs))
     ]
     deps = [{"pkg": name, "dep_kinds": [{"kind": kind}]} for name, kind in needs]
@@ -95,3 +96,7 @@ def metadata_of(*needs):
 def test_crates_of_tests_and_of_builds_are_not_linked():
     metadata = metadata_of(("regex", None), ("criterion", "dev"), ("cc", "build"))
     assert [crate.name for crate in linked_in(metadata)] == ["regex"]
+
+
+def test_crates_of_the_workspace_are_no_others():
+    assert [crate.name for crate in linked_in(metadata_of(("core", None), ("regex", None)))] == ["regex"]

@@ -8,8 +8,7 @@ STD = Runtime("rust-std", "1.95.0", "MIT OR Apache-2.0")
 
 
 def bill_made_in(folder, *, serial, at):
-    # As cargo names a package: by the folder alone where that has its name.
-    root = f"path+file://{folder}#0.1.0" if folder.endswith("/septet") else f"path+file://{folder}#septet@0.1.0"
+    root, core = (f"path+file://{folder}/rust/{name}@0.1.0" for name in ("binding#septet", "core#septet-core"))
     return json.dumps(
         {
             "bomFormat": "CycloneDX",
@@ -19,11 +18,19 @@ def bill_made_in(folder, *, serial, at):
                 "component": {
                     "bom-ref": root,
                     "purl": "pkg:cargo/septet@0.1.0?download_url=file://.",
-                    "components": [{"purl": "pkg:cargo/septet@0.1.0?download_url=file://.#rust/lib.rs"}],
+                    "components": [{"purl": "pkg:cargo/septet@0.1.0?download_url=file://.#src/lib.rs"}],
                 },
             },
-            "components": [{"name": "regex", "version": "1.13.1"}],
-            "dependencies": [{"ref": root, "dependsOn": []}],
+            "components": [
+                {"name": "regex", "version": "1.13.1"},
+                {
+                    "name": "septet-core",
+                    "version": "0.1.0",
+                    "bom-ref": core,
+                    "purl": f"pkg:cargo/septet-core@0.1.0?download_url=file://{folder}/rust/core",
+                },
+            ],
+            "dependencies": [{"ref": root, "dependsOn": [core]}],
         }
     ).encode()
 
@@ -45,8 +52,9 @@ def test_another_content_has_another_serial_number():
 def test_references_stay_whole():
     bill = json.loads(settled(bill_made_in("/here", serial="1-2", at=""), [STD], 1_700_000_000))
     assert bill["dependencies"][0]["ref"] == bill["metadata"]["component"]["bom-ref"] == "path:septet@0.1.0"
+    assert bill["dependencies"][0]["dependsOn"] == [bill["components"][1]["bom-ref"]] == ["path:septet-core@0.1.0"]
 
 
 def test_what_the_toolchain_links_is_named():
     bill = json.loads(settled(bill_made_in("/here", serial="1-2", at=""), [STD], 1_700_000_000))
-    assert {c["name"] for c in bill["components"]} == {"regex", "rust-std"}
+    assert {c["name"] for c in bill["components"]} == {"regex", "rust-std", "septet-core"}

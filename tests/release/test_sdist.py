@@ -14,7 +14,7 @@ from release.sdist import faults_of, files_in
 def sources(tmp_path, monkeypatch):
     """A small project, of which an sdist is right that holds all its files."""
     root = tmp_path / "project"
-    for name in ("python/septet/__init__.py", "python/septet/py.typed", "rust/lib.rs"):
+    for name in ("python/septet/__init__.py", "python/septet/py.typed", "rust/core/src/lib.rs"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("", encoding="utf-8")
     monkeypatch.setattr(sdist, "places", lambda root: ("/builder/checkout/",))
@@ -24,7 +24,7 @@ def sources(tmp_path, monkeypatch):
 @pytest.fixture
 def files():
     needed = {name: name.encode() for name in sdist.NEEDED}
-    return needed | {"python/septet/__init__.py": b"", "python/septet/py.typed": b"", "rust/lib.rs": b""}
+    return needed | {"python/septet/__init__.py": b"", "python/septet/py.typed": b"", "rust/core/src/lib.rs": b""}
 
 
 def packed(path, files):
@@ -40,7 +40,7 @@ def test_a_right_sdist_has_no_faults(tmp_path, sources, files):
     assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == []
 
 
-@pytest.mark.parametrize("name", ["Cargo.lock", "LICENSE-MIT", "python/septet/py.typed", "rust/lib.rs"])
+@pytest.mark.parametrize("name", ["Cargo.lock", "LICENSE-MIT", "python/septet/py.typed", "rust/core/src/lib.rs"])
 def test_what_a_build_needs_is_missed(tmp_path, sources, files, name):
     del files[name]
     assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == [f"{name} is missing"]
@@ -55,8 +55,8 @@ def test_what_was_built_does_not_belong_there(tmp_path, sources, files, name):
 
 
 def test_an_sdist_of_an_earlier_commit_is_told_by_its_files(tmp_path, sources, files):
-    files["rust/lib.rs"] = b"// as it was before"
-    assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == ["rust/lib.rs differs from the source"]
+    files["rust/core/src/lib.rs"] = b"// as it was before"
+    assert faults_of(packed(tmp_path / "s.tar.gz", files), sources) == ["rust/core/src/lib.rs differs from the source"]
 
 
 def test_an_sdist_names_no_path_of_the_build_machine(tmp_path, sources, files):

@@ -95,7 +95,7 @@ CREATE TABLE septet.postings (
 CREATE INDEX postings_by_row ON septet.postings (vault, bucket, row);
 
 -- The same postings as searches rank them: by term, the rows of a span (1,024 numbers of `row_numbers`) as one row of
--- bytes (rust/blocks). Written by folds alone: what a write changes waits in `count_changes`.
+-- bytes (rust/core/src/blocks). Written by folds alone: what a write changes waits in `count_changes`.
 CREATE TABLE septet.posting_blocks (
     vault    integer  NOT NULL,
     bucket   integer  NOT NULL,             -- of the term, as in `term_counts`

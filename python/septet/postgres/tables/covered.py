@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 VECTORS, SAMPLES, MEMORIES = 5, 6, 16
 _PARTS = (VECTORS, SAMPLES, VECTORS + MEMORIES, SAMPLES + MEMORIES)
 LEVELS = 20
-#: Minimum rows of a sample; it has less than twice as many. See rust/vectors/sample.rs.
+#: Minimum rows of a sample; it has less than twice as many. See rust/core/src/vectors/sample.rs.
 _ENOUGH = 256
 _KEY_BITS = 32
 

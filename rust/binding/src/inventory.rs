@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-
-use crate::inventory::{Bounds, Cut, Inventory};
-use crate::symbols::{self, Asked, Symbols};
-use crate::walk::shown;
+use septet_core::inventory::{Bounds, Cut, Inventory};
+use septet_core::symbols::{self, Asked, Symbols};
+use septet_core::walk::shown;
 
 /// A symbol: path, line, name, kind, the line's text, and its score.
 type Definition = (String, u32, String, String, String, f64);

@@ -3,9 +3,10 @@
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2, PyUntypedArray};
 use pyo3::prelude::*;
+use septet_core::vectors::{self, Level};
 
+use super::errors::Result;
 use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, array, checked, count, integers};
-use crate::vectors::{self, Level};
 
 /// Return the SIMD levels this machine can run, fastest first.
 #[pyfunction]
@@ -21,15 +22,15 @@ pub(super) fn kernel() -> &'static str {
 
 /// Return the rows `(n, d)` scaled to Euclidean length 1.
 #[pyfunction]
-pub(super) fn unit_rows<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+pub(super) fn unit_rows<'py>(rows: Matrix<'py, f32>) -> Result<Bound<'py, PyArray2<f32>>> {
     let (py, rows) = (rows.py(), rows.rows()?);
     let scaled = py.detach(|| vectors::unit_rows(rows))?;
-    array(py, scaled).reshape([rows.n(), rows.d()])
+    Ok(array(py, scaled).reshape([rows.n(), rows.d()])?)
 }
 
 /// Return what rows are sampled by `(n,)`.
 #[pyfunction]
-pub(super) fn row_keys<'py>(rows: Matrix<'py, f32>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+pub(super) fn row_keys<'py>(rows: Matrix<'py, f32>) -> Result<Bound<'py, PyArray1<u32>>> {
     let (py, rows) = (rows.py(), rows.rows()?);
     Ok(array(py, py.detach(|| vectors::row_keys(rows))))
 }
@@ -49,12 +50,12 @@ impl Sample {
         alive: Vector<'_, bool>,
         before: Option<&Bound<'_, Self>>,
         population: Option<i64>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let population = population.map(|population| count("population", population)).transpose()?;
         let (py, alive, before) = (keys.py(), alive.bytes()?, before.map(|before| &before.get().0));
         let (rows, keys, slots, alive) = (rows.rows()?, keys.slice()?, slots.slice()?, alive.slice()?);
         let made = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before, population)).map(Self);
-        checked([rows.source().cloned()], made.map_err(PyErr::from))
+        checked([rows.source().cloned()], made)
     }
 
     fn __len__(&self) -> usize {
@@ -63,12 +64,12 @@ impl Sample {
 
     /// The largest key of the rows that are sampled of so many.
     #[staticmethod]
-    fn limit(population: i64) -> PyResult<u32> {
+    fn limit(population: i64) -> Result<u32> {
         Ok(vectors::Sample::limit(count("population", population)?))
     }
 
     /// The sample after rows of these keys came and others went, if it is this one; None when it must be made anew.
-    fn kept(&self, came: Vector<'_, u32>, went: Vector<'_, u32>) -> PyResult<Option<Self>> {
+    fn kept(&self, came: Vector<'_, u32>, went: Vector<'_, u32>) -> Result<Option<Self>> {
         Ok(self.0.kept(came.slice()?, went.slice()?).map(Self))
     }
 
@@ -97,7 +98,7 @@ impl Sample {
     }
 
     /// Mean and standard deviation of the cosines of a unit query `(d,)`; None without rows.
-    fn cosines(&self, query: Vector<'_, f32>) -> PyResult<Option<(f64, f64)>> {
+    fn cosines(&self, query: Vector<'_, f32>) -> Result<Option<(f64, f64)>> {
         Ok(self.0.cosines(query.slice()?)?.map(|found| (found.mean, found.deviation)))
     }
 }
@@ -134,7 +135,7 @@ pub(super) fn top_k<'py>(
     k: i64,
     mask: Option<Vector<'py, bool>>,
     kernel: Option<&str>,
-) -> PyResult<(Integers<'py>, Doubles<'py>)> {
+) -> Result<(Integers<'py>, Doubles<'py>)> {
     let k = count("k", k)?;
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;
     let mask = mask.map(|mask| mask.bytes()).transpose()?;
@@ -146,12 +147,8 @@ pub(super) fn top_k<'py>(
 
 /// Return the float64 cosines `(m,)` of the query `(d,)` with the rows at the indices `at`.
 #[pyfunction]
-pub(super) fn cosine_at<'py>(
-    query: Vector<'py, f64>,
-    rows: Pieces<'py>,
-    at: Vector<'py, i64>,
-) -> PyResult<Doubles<'py>> {
+pub(super) fn cosine_at<'py>(query: Vector<'py, f64>, rows: Pieces<'py>, at: Vector<'py, i64>) -> Result<Doubles<'py>> {
     let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);
     let found = py.detach(|| vectors::cosine_at(query, rows, at)).map(|cosines| array(py, cosines));
-    checked([rows.source().cloned()], found.map_err(PyErr::from))
+    checked([rows.source().cloned()], found)
 }

@@ -4,10 +4,11 @@ use numpy::PyArray2;
 use numpy::prelude::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use septet_core::encoder::{self, Activation, LayerWeights, Linear, Pooling, Settings};
+use septet_core::vectors::Level;
 
+use super::errors::Result;
 use super::{Matrix, Vector, array, count};
-use crate::encoder::{self, Activation, LayerWeights, Linear, Pooling, Settings};
-use crate::vectors::Level;
 
 /// One layer's weights, in the order that `_core.pyi` names.
 type LayerArrays<'py> = (
@@ -37,7 +38,7 @@ impl Encoder {
         activation: &str,
         pooling: &str,
         kernel: Option<&str>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let settings = Settings {
             heads: count("heads", heads)?,
             epsilon,
@@ -47,7 +48,7 @@ impl Encoder {
         };
         let py = positions.py();
         let (positions, norm) = (positions.rows()?, norm.rows()?);
-        let layers = layers.iter().map(weights_of).collect::<PyResult<Vec<_>>>()?;
+        let layers = layers.iter().map(weights_of).collect::<Result<Vec<_>>>()?;
         Ok(Self(py.detach(|| encoder::Encoder::new(positions, norm, &layers, settings))?))
     }
 
@@ -64,7 +65,7 @@ impl Encoder {
         words: Matrix<'py, f32>,
         lengths: Vector<'py, i64>,
         threads: i64,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    ) -> Result<Bound<'py, PyArray2<f32>>> {
         let threads = count("threads", threads)?;
         let (py, words) = (words.py(), words.rows()?);
         let lengths = lengths
@@ -73,11 +74,11 @@ impl Encoder {
             .map(|&length| usize::try_from(length).map_err(|_| PyValueError::new_err("a length is negative")))
             .collect::<PyResult<Vec<_>>>()?;
         let rows = py.detach(|| self.0.encode(words, &lengths, threads))?;
-        array(py, rows).reshape([lengths.len(), self.0.d()])
+        Ok(array(py, rows).reshape([lengths.len(), self.0.d()])?)
     }
 }
 
-fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> PyResult<LayerWeights<'a>> {
+fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> Result<LayerWeights<'a>> {
     let (attention, output, attention_norm, up, down, norm) = layer;
     Ok(LayerWeights {
         attention: linear_of(attention)?,
@@ -89,6 +90,6 @@ fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> PyResult<LayerWeights<'a>> {
     })
 }
 
-fn linear_of<'a>((weight, bias): &'a (Matrix<'_, f32>, Vector<'_, f32>)) -> PyResult<Linear<'a>> {
+fn linear_of<'a>((weight, bias): &'a (Matrix<'_, f32>, Vector<'_, f32>)) -> Result<Linear<'a>> {
     Ok(Linear { weight: weight.rows()?, bias: bias.slice()? })
 }

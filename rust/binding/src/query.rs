@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyTuple;
+use septet_core::fts::Step;
+use septet_core::search::{self, StopWords};
+use septet_core::terms::Needed;
 
+use super::errors::{Raised, Result};
 use super::{Vector, count};
-use crate::fts::Step;
-use crate::search::{self, StopWords};
-use crate::terms::Needed;
 
 /// Which stop words are left out: none, the documented ones, or these.
 #[derive(FromPyObject)]
@@ -39,7 +40,7 @@ pub(super) fn query_terms<'py>(
     most: i64,
     least: i64,
     names: bool,
-) -> PyResult<(Bound<'py, PyTuple>, usize, usize, bool)> {
+) -> Result<(Bound<'py, PyTuple>, usize, usize, bool)> {
     let found =
         search::query_terms(text, &stop_words.into(), (grams, names), count("most", most)?, count("least", least)?);
     Ok((PyTuple::new(py, found.terms)?, found.words, found.cut, found.has_phrase))
@@ -58,11 +59,11 @@ pub(super) fn needed_words<'py>(
     grams: bool,
     most: i64,
     least: i64,
-) -> PyResult<(Bound<'py, PyTuple>, bool)> {
+) -> Result<(Bound<'py, PyTuple>, bool)> {
     let (words, has_phrase) =
         search::needed_words(text, &stop_words.into(), grams, count("most", most)?, count("least", least)?);
     let each = |word: Needed| Ok((PyTuple::new(py, word.forms)?, PyTuple::new(py, word.pieces)?));
-    let words = words.into_iter().map(each).collect::<PyResult<Vec<_>>>()?;
+    let words = words.into_iter().map(each).collect::<Result<Vec<_>>>()?;
     Ok((PyTuple::new(py, words)?, has_phrase))
 }
 
@@ -90,7 +91,7 @@ pub(super) fn cascade_words<'py>(
     text: &str,
     stop_words: Dropped,
     most: i64,
-) -> PyResult<(Bound<'py, PyTuple>, usize, bool, bool)> {
+) -> Result<(Bound<'py, PyTuple>, usize, bool, bool)> {
     let found = search::cascade_words(text, &stop_words.into(), count("most", most)?);
     Ok((PyTuple::new(py, found.words)?, found.cut, found.has_phrase, found.vague))
 }
@@ -127,9 +128,9 @@ impl Wanted {
     pub(super) fn query<'a>(
         &'a self,
         (text, terms, words, grams, vector, found, ..): &'a QueryParts<'_>,
-    ) -> PyResult<search::Query<'a>> {
-        let vector = vector.as_ref().map(|(exact, unit)| PyResult::Ok((exact.slice()?, unit.slice()?)));
-        let found = found.as_ref().map(|(slots, scores)| PyResult::Ok((slots.slice()?, scores.slice()?)));
+    ) -> Result<search::Query<'a>> {
+        let vector = vector.as_ref().map(|(exact, unit)| Ok::<_, Raised>((exact.slice()?, unit.slice()?)));
+        let found = found.as_ref().map(|(slots, scores)| Ok::<_, Raised>((slots.slice()?, scores.slice()?)));
         let (needed, steps) = (&self.needed[..], &self.steps[..]);
         Ok(search::Query {
             text,

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use septet_core::Error;
+use septet_core::arrays::{ArrayFile, ArrayWriter};
+use septet_core::vectors::{self, Hits, Level, Request};
 
+use super::errors::Result;
 use super::{Doubles, Input, Integers, Matrix, Pieces, Vector, checked, count, integers, thread_count};
-use crate::Error;
-use crate::arrays::{ArrayFile, ArrayWriter};
-use crate::vectors::{self, Hits, Level, Request};
 
 type Best<'py> = (Integers<'py>, Doubles<'py>);
 type BestOfMany<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>);
@@ -22,7 +23,7 @@ pub(super) struct Codes(pub(super) vectors::Codes);
 impl Codes {
     #[new]
     #[pyo3(signature = (dimensions, *, distances=false))]
-    fn new(dimensions: i64, distances: bool) -> PyResult<Self> {
+    fn new(dimensions: i64, distances: bool) -> Result<Self> {
         let dimensions = count("dimensions", dimensions)?;
         Ok(Self(if distances { vectors::Codes::of_distances(dimensions) } else { vectors::Codes::new(dimensions) }?))
     }
@@ -50,20 +51,20 @@ impl Codes {
     }
 
     /// Write the codes of the first `rows` rows to a new file.
-    fn save(&self, py: Python<'_>, path: PathBuf, rows: i64, stamp: &[u8]) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, rows: i64, stamp: &[u8]) -> Result<()> {
         let rows = count("rows", rows)?;
         let written = py.detach(|| {
             let mut writer = ArrayWriter::create(&path, stamp)?;
             self.0.write(&mut writer, "", rows)?;
             writer.finish().map(|_| ())
         });
-        checked([self.0.source()], written.map_err(PyErr::from))
+        checked([self.0.source()], written)
     }
 
     /// The codes in a file with that stamp, mapped or read, its checksums compared.
     #[staticmethod]
     #[pyo3(signature = (path, stamp, *, mapped=true))]
-    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8], mapped: bool) -> PyResult<Self> {
+    fn open(py: Python<'_>, path: PathBuf, stamp: &[u8], mapped: bool) -> Result<Self> {
         Ok(py.detach(|| {
             let file = ArrayFile::open_as(&path, mapped)?;
             if file.stamp() != stamp {
@@ -75,7 +76,7 @@ impl Codes {
     }
 
     /// Code the rows `(n, d)`, add them at the end, and return the index of the first.
-    fn append(&self, rows: Matrix<'_, f32>) -> PyResult<usize> {
+    fn append(&self, rows: Matrix<'_, f32>) -> Result<usize> {
         let (py, rows) = (rows.py(), rows.rows()?);
         Ok(py.detach(|| self.0.append(rows))?)
     }
@@ -92,12 +93,12 @@ impl Codes {
         kernel: Option<&str>,
         threads: Option<i64>,
         front: Option<bool>,
-    ) -> PyResult<Best<'py>> {
+    ) -> Result<Best<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
         let hits = py.detach(|| vectors::top_k_coded(&self.0, query, rows, request));
-        let hits = checked([self.0.source(), rows.source().cloned()], hits.map_err(PyErr::from))?;
+        let hits = checked([self.0.source(), rows.source().cloned()], hits)?;
         Ok((integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores))))
     }
 
@@ -113,12 +114,12 @@ impl Codes {
         kernel: Option<&str>,
         threads: Option<i64>,
         front: Option<bool>,
-    ) -> PyResult<BestOfMany<'py>> {
+    ) -> Result<BestOfMany<'py>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
         let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
-        let found = checked([self.0.source(), rows.source().cloned()], found.map_err(PyErr::from))?;
+        let found = checked([self.0.source(), rows.source().cloned()], found)?;
         let width = found.first().map_or(0, |hits| hits.rows.len());
         let (mut ids, mut scores) = (Vec::with_capacity(found.len() * width), Vec::with_capacity(found.len() * width));
         for Hits { rows, scores: own } in found {
@@ -142,13 +143,13 @@ impl Codes {
         kernel: Option<&str>,
         threads: Option<i64>,
         front: Option<bool>,
-    ) -> PyResult<Vec<Best<'py>>> {
+    ) -> Result<Vec<Best<'py>>> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let least = if self.0.distances() { -radius } else { radius };
         let request = Request { front, within: Some(least), ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
         let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
-        let found = checked([self.0.source(), rows.source().cloned()], found.map_err(PyErr::from))?;
+        let found = checked([self.0.source(), rows.source().cloned()], found)?;
         let each = found.into_iter();
         Ok(each.map(|hits| (integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores)))).collect())
     }
@@ -169,7 +170,7 @@ fn request<'a>(
     mask: Option<&'a Input<'_, u8, numpy::Ix1>>,
     kernel: Option<&str>,
     threads: Option<i64>,
-) -> PyResult<Request<'a>> {
+) -> Result<Request<'a>> {
     let k = count("k", k)?;
     let threads = thread_count(threads)?;
     let level = kernel.map_or(Ok(Level::best()), Level::named)?;

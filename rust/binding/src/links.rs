@@ -1,10 +1,11 @@
 //! `Links`: who is linked to whom.
 
 use pyo3::prelude::*;
+use septet_core::Error;
+use septet_core::links::{self, Change};
 
+use super::errors::Result;
 use super::{Integers, Vector, array, count};
-use crate::Error;
-use crate::links::{self, Change};
 
 /// The links of a store between its rows, immutable.
 #[pyclass(frozen, module = "septet._core")]
@@ -13,14 +14,14 @@ pub(super) struct Links(links::Links);
 #[pymethods]
 impl Links {
     #[new]
-    fn new(source: Vector<'_, i64>, target: Vector<'_, i64>, age: Vector<'_, i64>) -> PyResult<Self> {
+    fn new(source: Vector<'_, i64>, target: Vector<'_, i64>, age: Vector<'_, i64>) -> Result<Self> {
         let links = changes(source.slice()?, target.slice()?, age.slice()?, None)?;
         Ok(Self(source.py().detach(|| links::Links::new(&links))?))
     }
 
     /// The links that `columns` returned.
     #[staticmethod]
-    fn of_columns(rows: Vector<'_, i64>, ends: Vector<'_, i64>, lists: Vector<'_, u32>) -> PyResult<Self> {
+    fn of_columns(rows: Vector<'_, i64>, ends: Vector<'_, i64>, lists: Vector<'_, u32>) -> Result<Self> {
         Ok(Self(links::Links::of_columns(rows.slice()?, ends.slice()?, lists.slice()?)?))
     }
 
@@ -37,7 +38,7 @@ impl Links {
         target: Vector<'_, i64>,
         age: Vector<'_, i64>,
         there: Vector<'_, bool>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let there = there.bytes()?;
         let changes = changes(source.slice()?, target.slice()?, age.slice()?, Some(there.slice()?))?;
         Ok(Self(source.py().detach(|| self.0.moved(&changes))?))
@@ -50,7 +51,7 @@ impl Links {
         known: Vector<'py, i64>,
         depth: i64,
         most: Option<i64>,
-    ) -> PyResult<(Integers<'py>, Integers<'py>, Integers<'py>)> {
+    ) -> Result<(Integers<'py>, Integers<'py>, Integers<'py>)> {
         let (py, depth) = (anchors.py(), count("depth", depth)?);
         let most = most.map(|most| count("most", most)).transpose()?;
         let (anchors, known) = (anchors.slice()?, known.slice()?);
@@ -59,7 +60,7 @@ impl Links {
     }
 }
 
-fn changes(source: &[i64], target: &[i64], age: &[i64], there: Option<&[u8]>) -> PyResult<Vec<Change>> {
+fn changes(source: &[i64], target: &[i64], age: &[i64], there: Option<&[u8]>) -> Result<Vec<Change>> {
     let wanted = source.len();
     for (what, got) in [("target", target.len()), ("age", age.len()), ("there", there.map_or(wanted, <[u8]>::len))] {
         if got != wanted {

@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use septet_core::Error;
+use septet_core::walk::{self, Globs, Wanted, shown};
 
-use crate::Error;
-use crate::walk::{self, Globs, Wanted, shown};
+use super::errors::Result;
 
 /// A path as text, and as the system has it where that is something else.
 type Shown = (String, Option<OsString>);
@@ -31,7 +32,7 @@ pub(super) fn walk_folder(
     include: Vec<String>,
     exclude: Vec<String>,
     pattern: Option<&str>,
-) -> PyResult<Walked> {
+) -> Result<Walked> {
     let wanted = Wanted {
         prefix: PathBuf::from(prefix),
         within,
@@ -63,7 +64,7 @@ pub(super) fn walk_folder(
 
 /// Raise unless all of these are globs in the syntax of gitignore.
 #[pyfunction]
-pub(super) fn check_globs(globs: Vec<String>) -> PyResult<()> {
+pub(super) fn check_globs(globs: Vec<String>) -> Result<()> {
     self::globs(&globs).map(drop)
 }
 
@@ -73,7 +74,7 @@ pub(super) fn shown_path(path: PathBuf) -> Shown {
     shown(&path)
 }
 
-fn globs(globs: &[impl AsRef<str>]) -> PyResult<Globs> {
+fn globs(globs: &[impl AsRef<str>]) -> Result<Globs> {
     Globs::new(globs.iter().map(AsRef::as_ref))
         .map_err(|(at, fault)| Error::Glob { glob: globs[at].as_ref().to_owned(), reason: fault }.into())
 }

@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use septet::facts::{self, Fading, Times};
-use septet::formula::{self, Candidates, Expression, Missing};
-use septet::fts::{self, Constants, Part, TextIndex, Wanted};
-use septet::terms::{self, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, Tokens};
-use septet::vectors::{self, Level, Rows};
-use septet::{fuse, terms::Frequencies};
+use septet_core::facts::{self, Fading, Times};
+use septet_core::formula::{self, Candidates, Expression, Missing};
+use septet_core::fts::{self, Constants, Part, TextIndex, Wanted};
+use septet_core::terms::{self, SpellingIndex, SpellingStatistics, TermIndex, TfidfVectorizer, Tokens};
+use septet_core::vectors::{self, Level, Rows};
+use septet_core::{fuse, terms::Frequencies};
 
 const DIMENSIONS: usize = 384;
 

@@ -2,7 +2,7 @@
 //! the forward pass of sentence models, long texts cut into windows, the files below a folder
 //! and what they define.
 //!
-//! Nothing here knows Python, except the module `python` (feature `python`), which is the border.
+//! The crate is Rust alone: `rust/binding` is the border to Python.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
 #[cfg(not(unix))]
@@ -28,9 +28,6 @@ pub mod terms;
 pub mod text;
 pub mod vectors;
 pub mod walk;
-
-#[cfg(feature = "python")]
-pub mod python;
 
 pub use error::{Error, Result};
 

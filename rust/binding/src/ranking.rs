@@ -6,11 +6,12 @@ use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use septet_core::formula::Candidates;
+use septet_core::search;
 
+use super::errors::Result;
 use super::integers;
 use super::pool::Pool;
-use crate::formula::Candidates;
-use crate::search;
 
 /// How facts about an entry become signals.
 #[pyclass(frozen, module = "septet._core")]
@@ -91,12 +92,12 @@ impl Ranking {
     }
 
     /// The weights by signal.
-    fn named_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn named_weights<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         self.named(py, self.found.scored.weights.iter().map(|&weight| Some(weight)))
     }
 
     /// The signals of candidates; None where unknown.
-    fn raw<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn raw<'py>(&self, py: Python<'py>, positions: Vec<usize>) -> Result<Vec<Bound<'py, PyDict>>> {
         positions.into_iter().map(|at| self.known(py, self.checked(at)?)).collect()
     }
 
@@ -110,7 +111,7 @@ impl Ranking {
         least_confidence: Option<f64>,
         memories: usize,
         memory_score: f64,
-    ) -> PyResult<Vec<Placed<'py>>> {
+    ) -> Result<Vec<Placed<'py>>> {
         let fixed = search::Fixed { count: memories, score: memory_score };
         let placed = |(placed, score): (search::Placed, f64)| match placed {
             search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None, 0.0, None)),
@@ -131,22 +132,22 @@ impl Ranking {
         Self { names, found }
     }
 
-    fn checked(&self, at: usize) -> PyResult<usize> {
+    fn checked(&self, at: usize) -> Result<usize> {
         let len = self.found.scored.scores.len();
-        let out_of_range = crate::Error::OutOfRange { what: "candidate", index: at as i64, len };
+        let out_of_range = septet_core::Error::OutOfRange { what: "candidate", index: at as i64, len };
         if at < len { Ok(at) } else { Err(out_of_range.into()) }
     }
 
-    fn breakdown<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn breakdown<'py>(&self, py: Python<'py>, at: usize) -> Result<Bound<'py, PyDict>> {
         self.named(py, self.of(&self.found.scored.contributions, at).map(Some))
     }
 
-    fn known<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn known<'py>(&self, py: Python<'py>, at: usize) -> Result<Bound<'py, PyDict>> {
         self.named(py, self.of(&self.found.scored.signals, at).map(|x| (!x.is_nan()).then_some(x)))
     }
 
     /// Cosine, BM25 and TF-IDF of a candidate; None where they are not known.
-    fn values<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyDict>> {
+    fn values<'py>(&self, py: Python<'py>, at: usize) -> Result<Bound<'py, PyDict>> {
         let (values, pool) = (PyDict::new(py), &self.found.pool);
         for (name, column) in RAW {
             let column = pool.column(column).or_else(|| pool.column(name));
@@ -161,7 +162,7 @@ impl Ranking {
         matrix.iter().skip(at).step_by(m.max(1)).copied()
     }
 
-    fn named<'py>(&self, py: Python<'py>, values: impl Iterator<Item = Option<f64>>) -> PyResult<Bound<'py, PyDict>> {
+    fn named<'py>(&self, py: Python<'py>, values: impl Iterator<Item = Option<f64>>) -> Result<Bound<'py, PyDict>> {
         let named = PyDict::new(py);
         for (name, value) in self.names.iter().zip(values) {
             named.set_item(name, value)?;

@@ -9,17 +9,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
+use septet_core::arrays::Source;
+use septet_core::fts::Feedback;
+use septet_core::search;
 
 use super::codes::Codes;
+use super::errors::{Raised, Result};
 use super::fts::{Statistics, TextIndex, constants_of};
 use super::pool::Pool;
 use super::query::{QueryParts, Wanted};
 use super::terms::{Frequencies, SpellingIndex, SpellingStatistics, TermIndex};
 use super::vectors::Sample;
 use super::{Integers, Pieces, Vector, array, count, guarded};
-use crate::arrays::Source;
-use crate::fts::Feedback;
-use crate::search;
 
 /// Names by number, append-only.
 #[pyclass(frozen, module = "septet._core")]
@@ -49,12 +50,12 @@ pub(super) struct Selection(search::Selection);
 #[pymethods]
 impl Selection {
     #[new]
-    fn new(mask: Vector<'_, bool>) -> PyResult<Self> {
+    fn new(mask: Vector<'_, bool>) -> Result<Self> {
         Ok(Self(search::Selection::new(mask.bytes()?.slice()?.to_vec())))
     }
 
     /// Return those of the slots that may be returned, in their order.
-    fn allowed<'py>(&self, slots: Vector<'py, i64>) -> PyResult<Integers<'py>> {
+    fn allowed<'py>(&self, slots: Vector<'py, i64>) -> Result<Integers<'py>> {
         let (py, mask) = (slots.py(), self.0.slots());
         let allows = |slot: &i64| usize::try_from(*slot).is_ok_and(|at| mask.get(at).is_some_and(|&byte| byte != 0));
         Ok(array(py, slots.slice()?.iter().copied().filter(allows).collect()))
@@ -97,7 +98,7 @@ impl Corpus {
         names: &Bound<'_, NameTable>,
         text: Option<FullText>,
         terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let made = Self {
             rows: column(columns, "rows")?,
             created_at: column(columns, "created_at")?,
@@ -132,9 +133,9 @@ impl Corpus {
         selection: Option<&Bound<'_, Selection>>,
         feedback: Option<(usize, usize, u32, f64)>,
         constants: Option<(f64, f64)>,
-    ) -> PyResult<Vec<Found>> {
+    ) -> Result<Vec<Found>> {
         let guard = guard.map(|(below, limit)| {
-            PyResult::Ok(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
+            Ok::<_, Raised>(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
         });
         let request = search::Request {
             k: (count("k", k.0)?, count("k", k.1)?),
@@ -147,7 +148,7 @@ impl Corpus {
         };
         let space = space.as_ref().map(space_of).transpose()?;
         let wanted: Vec<Wanted> = queries.iter().map(Wanted::of).collect();
-        let queries = queries.iter().zip(&wanted).map(|(parts, own)| own.query(parts)).collect::<PyResult<Vec<_>>>()?;
+        let queries = queries.iter().zip(&wanted).map(|(parts, own)| own.query(parts)).collect::<Result<Vec<_>>>()?;
         let recall =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
         let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
@@ -164,7 +165,7 @@ impl Corpus {
         terms: Vec<String>,
         grams: bool,
         begun: Option<Vector<'_, f64>>,
-    ) -> PyResult<Option<(u64, Vec<usize>)>> {
+    ) -> Result<Option<(u64, Vec<usize>)>> {
         let weights = begun.as_ref().map(Vector::slice).transpose()?;
         let counts = |text: search::FullText<'_>| {
             weights.map_or_else(|| text.counts(&terms, grams), |weights| text.counts_begun(&terms, weights))
@@ -180,7 +181,7 @@ impl Corpus {
         word: &str,
         edits: usize,
         most: usize,
-    ) -> PyResult<Option<Vec<(String, usize, u32)>>> {
+    ) -> Result<Option<Vec<(String, usize, u32)>>> {
         let find = |corpus: search::Corpus<'_>| {
             Ok(py.detach(|| corpus.text.map(|text| listed(text.words_near(word, edits, most)))))
         };
@@ -188,7 +189,7 @@ impl Corpus {
     }
 
     /// Return words that begin with letters, as `words_near`.
-    fn words_from(&self, py: Python<'_>, prefix: &str, most: usize) -> PyResult<Option<Vec<(String, usize, u32)>>> {
+    fn words_from(&self, py: Python<'_>, prefix: &str, most: usize) -> Result<Option<Vec<(String, usize, u32)>>> {
         let find = |corpus: search::Corpus<'_>| {
             Ok(py.detach(|| corpus.text.map(|text| listed(text.words_from(prefix, most)))))
         };
@@ -208,7 +209,7 @@ impl Corpus {
         columns: HashSet<String>,
         space: Option<SpaceParts<'_>>,
         constants: Option<(f64, f64)>,
-    ) -> PyResult<Pool> {
+    ) -> Result<Pool> {
         let request = search::Request {
             k: (0, 0),
             guard: None,
@@ -255,7 +256,7 @@ impl Corpus {
     }
 
     /// Borrow every array for as long as a search reads them.
-    fn with<R>(&self, py: Python<'_>, go_on: impl FnOnce(search::Corpus<'_>) -> PyResult<R>) -> PyResult<R> {
+    fn with<R>(&self, py: Python<'_>, go_on: impl FnOnce(search::Corpus<'_>) -> Result<R>) -> Result<R> {
         let (rows, kind) = (readonly(py, &self.rows)?, readonly(py, &self.kind)?);
         let (severity, domain) = (readonly(py, &self.severity)?, readonly(py, &self.domain)?);
         let (created_at, updated_at) = (readonly(py, &self.created_at)?, readonly(py, &self.updated_at)?);
@@ -283,7 +284,7 @@ impl Corpus {
     }
 }
 
-fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array<T>> {
+fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str) -> Result<Array<T>> {
     let array =
         columns.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the column {name} is missing")))?;
     // The checks of an argument: dtype, dimensions, layout.
@@ -291,11 +292,11 @@ fn column<T: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array
     Ok(array.cast_into::<PyUntypedArray>()?.cast_into::<PyArray1<T>>()?.unbind())
 }
 
-fn readonly<'py, T: Element>(py: Python<'py>, array: &Array<T>) -> PyResult<PyReadonlyArray1<'py, T>> {
+fn readonly<'py, T: Element>(py: Python<'py>, array: &Array<T>) -> Result<PyReadonlyArray1<'py, T>> {
     Ok(array.bind(py).try_readonly()?)
 }
 
-fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<'_>) -> PyResult<search::Space<'a>> {
+fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<'_>) -> Result<search::Space<'a>> {
     Ok(search::Space {
         number: *number,
         rows: rows.rows()?,
@@ -306,7 +307,7 @@ fn space_of<'a>((number, rows, slots, codes, positions, sample): &'a SpaceParts<
     })
 }
 
-fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)>) -> PyResult<search::Columns> {
+fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)>) -> Result<search::Columns> {
     let feedback = feedback.map(|(rows, terms, agreeing, covered)| (Feedback { rows, terms, agreeing }, covered));
     let mut columns = search::Columns::default();
     for name in names {
@@ -319,7 +320,7 @@ fn columns_of(names: &HashSet<String>, feedback: Option<(usize, usize, u32, f64)
             "cosine" => columns.cosine = true,
             "feedback" => columns.feedback = feedback,
             "vectors" => columns.vectors = true,
-            _ => return Err(PyValueError::new_err(format!("{name:?} is no column of the corpus"))),
+            _ => return Err(PyValueError::new_err(format!("{name:?} is no column of the corpus")).into()),
         }
     }
     Ok(columns)

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyMapping};
+use septet_core::Error;
+use septet_core::arrays::Source;
+use septet_core::fts::{self, Constants, Hits, Wanted};
 
+use super::errors::Result;
 use super::{Doubles, Input, Integers, Vector, array, checked, count, integers, pairs};
-use crate::arrays::Source;
-use crate::error::Error;
-use crate::fts::{self, Constants, Hits, Wanted};
 
 /// Return the terms that FTS5 makes of a text, in order.
 #[pyfunction]
@@ -26,7 +27,7 @@ pub(super) struct TextIndex(pub(super) fts::TextIndex);
 impl TextIndex {
     #[new]
     #[pyo3(signature = (columns, terms=None))]
-    fn new(columns: i64, terms: Option<Vec<PyBackedBytes>>) -> PyResult<Self> {
+    fn new(columns: i64, terms: Option<Vec<PyBackedBytes>>) -> Result<Self> {
         let columns = count("columns", columns)?;
         Ok(Self(match terms {
             None => fts::TextIndex::new(columns)?,
@@ -45,7 +46,7 @@ impl TextIndex {
     }
 
     /// Cut the rows' texts into terms, in order, into new slots and return the first new slot.
-    fn append(&self, py: Python<'_>, rows: Vec<Vec<PyBackedStr>>) -> PyResult<usize> {
+    fn append(&self, py: Python<'_>, rows: Vec<Vec<PyBackedStr>>) -> Result<usize> {
         Ok(py.detach(|| self.0.append(&rows))?)
     }
 
@@ -55,7 +56,7 @@ impl TextIndex {
     }
 
     /// Count the rows of the given slots `(m,)`.
-    fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<Statistics> {
+    fn statistics(&self, slots: Vector<'_, i64>) -> Result<Statistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(Statistics(py.detach(|| self.0.statistics(slots))?))
     }
@@ -69,7 +70,7 @@ impl TextIndex {
         tokens: u64,
         counts: &Bound<'_, PyMapping>,
         begun: Option<&Bound<'_, PyMapping>>,
-    ) -> PyResult<Statistics> {
+    ) -> Result<Statistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
         let named = |(term, count): (PyBackedBytes, u32)| (term.to_vec(), count);
         let counts: HashMap<Vec<u8>, u32> = pairs(counts)?.into_iter().map(named).collect();
@@ -103,7 +104,7 @@ impl Statistics {
         index: &Bound<'_, TextIndex>,
         added: Vector<'_, i64>,
         removed: Vector<'_, i64>,
-    ) -> PyResult<Statistics> {
+    ) -> Result<Statistics> {
         let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
         Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
     }
@@ -123,7 +124,7 @@ impl Statistics {
 /// An index, its statistics, and the weights of its columns.
 type Part<'py> = (Bound<'py, TextIndex>, Bound<'py, Statistics>, Vector<'py, f64>);
 
-fn borrowed<'a>(parts: &'a [Part<'_>], constants: Option<(f64, f64)>) -> PyResult<Vec<fts::Part<'a>>> {
+fn borrowed<'a>(parts: &'a [Part<'_>], constants: Option<(f64, f64)>) -> Result<Vec<fts::Part<'a>>> {
     let constants = constants_of(constants)?;
     let part = |(index, statistics, weights): &'a Part<'_>| {
         let weights = weights.slice()?;
@@ -133,7 +134,7 @@ fn borrowed<'a>(parts: &'a [Part<'_>], constants: Option<(f64, f64)>) -> PyResul
 }
 
 /// The constants k1 and b of BM25, those of FTS5 if none are given.
-pub(super) fn constants_of(given: Option<(f64, f64)>) -> PyResult<Constants> {
+pub(super) fn constants_of(given: Option<(f64, f64)>) -> Result<Constants> {
     let Some((k1, b)) = given else { return Ok(fts::FTS5) };
     if !(k1.is_finite() && k1 > 0.0) {
         return Err(Error::Parameter { what: "k1", wanted: "finite and above 0", got: k1 }.into());
@@ -160,13 +161,13 @@ pub(super) fn bm25_top_k<'py>(
     mask: Option<Vector<'py, bool>>,
     ties: Option<Vector<'py, i64>>,
     constants: Option<(f64, f64)>,
-) -> PyResult<(Integers<'py>, Doubles<'py>, usize)> {
+) -> Result<(Integers<'py>, Doubles<'py>, usize)> {
     let (k, parts) = (count("k", k)?, borrowed(&parts, constants)?);
     let mask = mask.map(|mask| mask.bytes()).transpose()?;
     let mask = mask.as_ref().map(Input::slice).transpose()?;
     let ties = ties.as_ref().map(Input::slice).transpose()?;
     let found = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }));
-    let Hits { slots, scores, matches } = checked(sources(&parts), found.map_err(PyErr::from))?;
+    let Hits { slots, scores, matches } = checked(sources(&parts), found)?;
     Ok((integers(py, &slots), array(py, scores), matches))
 }
 
@@ -179,10 +180,10 @@ pub(super) fn bm25_at<'py>(
     terms: Vec<PyBackedStr>,
     slots: Vector<'py, i64>,
     constants: Option<(f64, f64)>,
-) -> PyResult<Doubles<'py>> {
+) -> Result<Doubles<'py>> {
     let (parts, slots) = (borrowed(&parts, constants)?, slots.slice()?);
     let found = py.detach(|| fts::bm25_at(&parts, &terms, slots)).map(|scores| array(py, scores));
-    checked(sources(&parts), found.map_err(PyErr::from))
+    checked(sources(&parts), found)
 }
 
 /// What texts hold of a query's terms: information, share, share by the title, how nearly the title is the query, how much
@@ -202,7 +203,7 @@ pub(super) fn matched_in<'py>(
     texts: Vec<(String, String)>,
     scores: Vec<f64>,
     begun: bool,
-) -> PyResult<Held<'py>> {
+) -> Result<Held<'py>> {
     let found = py.detach(|| fts::matched_in(&terms, (words, begun), (rows, &counts), &texts))?;
     let reach = found.iter().zip(scores).map(|(found, score)| found.reached(score)).collect();
     let column = |of: fn(&fts::Matched) -> f64| array(py, found.iter().map(of).collect());

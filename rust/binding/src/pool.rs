@@ -7,9 +7,10 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyDict, PyList};
+use septet_core::search::{self, Labels};
 
 use super::Vector;
-use crate::search::{self, Labels};
+use super::errors::Result;
 
 /// Candidates as parallel arrays, immutable.
 #[pyclass(frozen, module = "septet._core")]
@@ -23,7 +24,7 @@ impl Pool {
         tiers: Vec<u32>,
         facts: &Bound<'_, PyDict>,
         columns: HashMap<String, Vector<'_, f64>>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let texts = |name: &str| -> PyResult<Vec<PyBackedStr>> {
             facts.get_item(name)?.map_or_else(|| Ok(Vec::new()), |texts| texts.extract())
         };
@@ -59,7 +60,7 @@ impl Pool {
 
     /// The columns by name.
     #[getter]
-    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn columns<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let columns = PyDict::new(py);
         for (name, values) in self.0.columns() {
             columns.set_item(name, PyArray1::from_slice(py, values))?;
@@ -68,29 +69,29 @@ impl Pool {
     }
 
     /// The pool with columns added or replaced.
-    fn with_columns(&self, columns: HashMap<String, Vector<'_, f64>>) -> PyResult<Self> {
+    fn with_columns(&self, columns: HashMap<String, Vector<'_, f64>>) -> Result<Self> {
         filled(self.0.clone(), &columns)
     }
 
     /// The pool with the ids of its candidates.
-    fn with_ids(&self, ids: Vec<PyBackedStr>) -> PyResult<Self> {
+    fn with_ids(&self, ids: Vec<PyBackedStr>) -> Result<Self> {
         Ok(Self(self.0.clone().with_ids(&ids)?))
     }
 
     /// The candidates at the given positions, in that order.
-    fn at(&self, positions: Vec<usize>) -> PyResult<Self> {
+    fn at(&self, positions: Vec<usize>) -> Result<Self> {
         Ok(Self(self.0.at(&positions)?))
     }
 
     /// Join pools given from the highest priority to the lowest.
     #[staticmethod]
-    fn united(pools: Vec<Bound<'_, Self>>) -> PyResult<Self> {
+    fn united(pools: Vec<Bound<'_, Self>>) -> Result<Self> {
         let pools: Vec<&search::Pool> = pools.iter().map(|pool| &pool.get().0).collect();
         Ok(Self(search::Pool::united(&pools)?))
     }
 }
 
-fn filled(mut pool: search::Pool, columns: &HashMap<String, Vector<'_, f64>>) -> PyResult<Pool> {
+fn filled(mut pool: search::Pool, columns: &HashMap<String, Vector<'_, f64>>) -> Result<Pool> {
     for (name, values) in columns {
         pool = pool.with_column(Cow::Owned(name.clone()), values.slice()?.to_vec())?;
     }

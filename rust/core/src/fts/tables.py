@@ -1,6 +1,6 @@
 """Write `tables.rs`: what FTS5's `unicode61 remove_diacritics 2` makes of every code point, asked of FTS5 itself.
 
-Run it with the Python whose SQLite is the reference: ``python rust/fts/tables.py > rust/fts/tables.rs``.
+Run it with the Python whose SQLite is the reference: ``python tables.py > tables.rs``.
 
 Every code point stands once alone and once between two digits. Alone it is a token or none; between the digits it joins
 them (a letter, perhaps folded), vanishes (a mark) or parts them (a separator). Anything else stops the script.

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use pyo3::prelude::*;
+use septet_core::Error;
+use septet_core::text::{self, Budget, Chunk, Mention, Outline, Variant};
 use sha2::{Digest, Sha256};
 
 use super::count;
-use crate::Error;
-use crate::text::{self, Budget, Chunk, Mention, Outline, Variant};
+use super::errors::{Raised, Result};
 
 /// Chunks together have at most so many bytes, or so many times those of their text.
 const MOST_BYTES: usize = 64 << 20;
@@ -28,7 +29,7 @@ pub(super) fn chunk_markdown(
     overlap: i64,
     variant: &str,
     most_bytes: i64,
-) -> PyResult<Vec<Cut>> {
+) -> Result<Vec<Cut>> {
     let most_bytes = count("most_bytes", most_bytes)?;
     let (budget, variant) = settings(tokens, overlap, variant)?;
     py.detach(|| {
@@ -56,7 +57,7 @@ pub(super) fn document_chunks(
     overlap: i64,
     variant: &str,
     markup: &str,
-) -> PyResult<(Vec<Vec<String>>, Vec<Part>)> {
+) -> Result<(Vec<Vec<String>>, Vec<Part>)> {
     let (budget, variant) = settings(tokens, overlap, variant)?;
     let outline: fn(&str) -> Outline = match markup {
         "markdown" => text::markdown,
@@ -92,12 +93,12 @@ pub(super) fn document_chunks(
 
 /// Cut a text into pieces of at most so many bytes of UTF-8.
 #[pyfunction]
-pub(super) fn split_utf8(py: Python<'_>, text: &str, most_bytes: i64) -> PyResult<Vec<String>> {
+pub(super) fn split_utf8(py: Python<'_>, text: &str, most_bytes: i64) -> Result<Vec<String>> {
     let most_bytes = count("most_bytes", most_bytes)?;
     Ok(py.detach(|| text::split_bytes(text, most_bytes).into_iter().map(str::to_owned).collect()))
 }
 
-fn settings(tokens: i64, overlap: i64, variant: &str) -> PyResult<(Budget, Variant)> {
+fn settings(tokens: i64, overlap: i64, variant: &str) -> Result<(Budget, Variant)> {
     let variant = match variant {
         "capped" => Variant::Capped,
         "literal" => Variant::Literal,
@@ -107,7 +108,7 @@ fn settings(tokens: i64, overlap: i64, variant: &str) -> PyResult<(Budget, Varia
     Ok((Budget::of_tokens(count("tokens", tokens)?, count("overlap", overlap)?), variant))
 }
 
-fn chunks(text: &str, budget: Budget, variant: Variant) -> PyResult<Vec<Chunk>> {
+fn chunks(text: &str, budget: Budget, variant: Variant) -> Result<Vec<Chunk>> {
     let most = MOST_BYTES.max(text.len().saturating_mul(MOST_TIMES));
     text::chunks(text, budget, variant, most).ok_or_else(|| {
         let wanted = "so small beside tokens that chunks together have at most 16 times the text";
@@ -115,7 +116,7 @@ fn chunks(text: &str, budget: Budget, variant: Variant) -> PyResult<Vec<Chunk>> 
     })
 }
 
-fn unknown(what: &'static str, wanted: &str, got: &str) -> PyErr {
+fn unknown(what: &'static str, wanted: &str, got: &str) -> Raised {
     Error::Name { what, wanted: wanted.to_owned(), got: got.to_owned() }.into()
 }
 

@@ -3,12 +3,13 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyBytes;
+use septet_core::Error;
+use septet_core::blocks::{self, Asked, Beginning, COLUMNS, Cascade, Counted, Ranked, Ranking, Way, changes};
+use septet_core::fts::Step;
 
+use super::errors::Result;
 use super::fts::constants_of;
 use super::{Doubles, Integers, Vector, array, count};
-use crate::blocks::{self, Asked, Beginning, COLUMNS, Cascade, Counted, Ranked, Ranking, Way, changes};
-use crate::error::{Error, Result};
-use crate::fts::Step;
 use numpy::PyReadonlyArrayDyn;
 
 /// A part, its terms, and by pair the term, the entry and the counts; by entry the tokens.
@@ -28,21 +29,21 @@ pub(super) fn written_postings<'py>(
     rows: Vector<'py, i64>,
     memories: Vector<'py, bool>,
     gone: usize,
-) -> PyResult<Bound<'py, PyBytes>> {
+) -> Result<Bound<'py, PyBytes>> {
     let memories = memories.bytes()?;
     let entries = changes::Entries { rows: rows.slice()?, memories: memories.slice()?, gone };
     let written = parts.iter().map(|(part, terms, term, entry, counts, tokens)| {
         let (term, entry, tokens) = (term.slice()?, entry.slice()?, tokens.slice()?);
         Ok(changes::Written { part: *part, terms, term, entry, counts: counts.as_slice()?, tokens })
     });
-    let written = written.collect::<PyResult<Vec<_>>>()?;
+    let written = written.collect::<Result<Vec<_>>>()?;
     let bytes = py.detach(|| changes::written(&written, entries))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
 /// Return the changes of several writes as one for each block.
 #[pyfunction]
-pub(super) fn folded_postings(py: Python<'_>, changes: Vec<PyBackedBytes>) -> PyResult<Vec<Folded<'_>>> {
+pub(super) fn folded_postings(py: Python<'_>, changes: Vec<PyBackedBytes>) -> Result<Vec<Folded<'_>>> {
     let folded = py.detach(|| changes::folded(&changes))?;
     Ok(folded.into_iter().map(|(part, term, span, bytes)| (part, term, span, PyBytes::new(py, &bytes))).collect())
 }
@@ -52,15 +53,16 @@ pub(super) fn folded_postings(py: Python<'_>, changes: Vec<PyBackedBytes>) -> Py
 pub(super) fn merged_postings(
     py: Python<'_>,
     pairs: Vec<(PyBackedBytes, PyBackedBytes)>,
-) -> PyResult<Vec<Bound<'_, PyBytes>>> {
-    let merged =
-        py.detach(|| pairs.iter().map(|(block, change)| blocks::merge(block, change)).collect::<Result<Vec<_>>>())?;
+) -> Result<Vec<Bound<'_, PyBytes>>> {
+    let merged = py.detach(|| {
+        pairs.iter().map(|(block, change)| blocks::merge(block, change)).collect::<septet_core::Result<Vec<_>>>()
+    })?;
     Ok(merged.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
 }
 
 /// Return the number of the postings in blocks, and a checksum of them.
 #[pyfunction]
-pub(super) fn checked_postings(py: Python<'_>, blocks: Blocks) -> PyResult<(u64, u64)> {
+pub(super) fn checked_postings(py: Python<'_>, blocks: Blocks) -> Result<(u64, u64)> {
     let found = py.detach(|| {
         blocks.iter().try_fold((0_u64, 0_u64), |(number, sum), (part, term, bytes)| {
             let (more, other) = blocks::checksum(*part, term, bytes)?;
@@ -89,7 +91,7 @@ pub(super) fn ranked_postings<'py>(
     needed: Vec<Vec<Way>>,
     outside: Vec<i64>,
     memories: bool,
-) -> PyResult<Found<'py>> {
+) -> Result<Found<'py>> {
     let (most, constants) = (count("k", k)?, constants_of(Some(constants))?);
     let ranked = py.detach(|| {
         let asked: Vec<_> =
@@ -140,7 +142,7 @@ impl Begun {
     }
 
     /// The number of rows that hold each word.
-    fn counts(&self, py: Python<'_>, weights: [f64; COLUMNS], entries: bool, memories: bool) -> PyResult<Vec<usize>> {
+    fn counts(&self, py: Python<'_>, weights: [f64; COLUMNS], entries: bool, memories: bool) -> Result<Vec<usize>> {
         let counted = Counted { weights, entries, memories };
         Ok(py.detach(|| blocks::count_begun(&self.words(), &self.changes(), counted))?)
     }
@@ -159,7 +161,7 @@ impl Begun {
         constants: (f64, f64),
         mut outside: Vec<i64>,
         memories: bool,
-    ) -> PyResult<(Integers<'py>, Doubles<'py>, usize, Option<usize>)> {
+    ) -> Result<(Integers<'py>, Doubles<'py>, usize, Option<usize>)> {
         let (most, constants) = (count("k", k)?, constants_of(Some(constants))?);
         let steps: Vec<_> = steps.into_iter().map(|(every, words)| Step { every, words }).collect();
         let found = py.detach(|| {

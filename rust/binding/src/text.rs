@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
+use septet_core::Error;
+use septet_core::text;
+use septet_core::text::{Check, Mask};
 
 use super::count;
-use crate::Error;
-use crate::text;
-use crate::text::{Check, Mask};
+use super::errors::{Raised, Result};
 
 /// Cut a text into windows of about so many words.
 #[pyfunction]
-pub(super) fn windows(py: Python<'_>, text: &str, words: i64) -> PyResult<Vec<(usize, usize, usize, usize)>> {
+pub(super) fn windows(py: Python<'_>, text: &str, words: i64) -> Result<Vec<(usize, usize, usize, usize)>> {
     let words = count("words", words)?;
     py.detach(|| {
         let mut at = 0;
@@ -33,9 +34,9 @@ pub(super) struct Redactions(text::Redactor);
 #[pymethods]
 impl Redactions {
     #[new]
-    fn new(rules: Vec<(String, String, String)>) -> PyResult<Self> {
+    fn new(rules: Vec<(String, String, String)>) -> Result<Self> {
         let named = rules.iter().map(|(pattern, mask, check)| Ok((pattern.as_str(), a_mask(mask)?, a_check(check)?)));
-        Ok(Self(text::Redactor::new(named.collect::<PyResult<Vec<_>>>()?)?))
+        Ok(Self(text::Redactor::new(named.collect::<Result<Vec<_>>>()?)?))
     }
 
     /// Return the text with its secrets masked, and how many each rule found.
@@ -78,7 +79,7 @@ impl Redactions {
     }
 }
 
-fn a_mask(name: &str) -> PyResult<Mask> {
+fn a_mask(name: &str) -> Result<Mask> {
     match name {
         "hidden" => Ok(Mask::Hidden),
         "documented" => Ok(Mask::Documented),
@@ -87,7 +88,7 @@ fn a_mask(name: &str) -> PyResult<Mask> {
     }
 }
 
-fn a_check(name: &str) -> PyResult<Check> {
+fn a_check(name: &str) -> Result<Check> {
     match name {
         "any" => Ok(Check::Any),
         "value" => Ok(Check::Value),
@@ -97,6 +98,6 @@ fn a_check(name: &str) -> PyResult<Check> {
     }
 }
 
-fn unknown(what: &'static str, wanted: &str, got: &str) -> PyErr {
+fn unknown(what: &'static str, wanted: &str, got: &str) -> Raised {
     Error::Name { what, wanted: wanted.to_owned(), got: got.to_owned() }.into()
 }

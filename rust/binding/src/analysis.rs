@@ -5,10 +5,11 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::PyList;
+use septet_core::Error;
+use septet_core::{fts, terms};
 
+use super::errors::Result;
 use super::{Integers, array};
-use crate::error::{Error, Result};
-use crate::{fts, terms};
 
 /// The texts of an entry that full text indexes: id, title, description, context, tags.
 const COLUMNS: usize = 5;
@@ -48,7 +49,7 @@ pub(super) struct Analysis {
 impl Analysis {
     fn of(rows: &[Vec<PyBackedStr>], searched: &[PyBackedStr]) -> Result<Self> {
         if searched.len() != rows.len() {
-            return Err(Error::Length { what: "the searched texts", got: searched.len(), wanted: rows.len() });
+            return Err(Error::Length { what: "the searched texts", got: searched.len(), wanted: rows.len() }.into());
         }
         let (texts, grams) = (fts::TextIndex::new(COLUMNS)?, fts::TextIndex::new(1)?);
         let (mut columns, mut extra) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
@@ -58,7 +59,7 @@ impl Analysis {
                     columns.push(first);
                     extra.push(std::slice::from_ref(last));
                 }
-                _ => return Err(Error::Length { what: "a row", got: row.len(), wanted: COLUMNS + 1 }),
+                _ => return Err(Error::Length { what: "a row", got: row.len(), wanted: COLUMNS + 1 }.into()),
             }
         }
         texts.append(&columns)?;
@@ -74,13 +75,13 @@ impl Analysis {
 impl Analysis {
     /// Terms as FTS5 makes them of the five columns.
     #[getter]
-    fn texts<'py>(&self, py: Python<'py>) -> PyResult<Rows<'py>> {
+    fn texts<'py>(&self, py: Python<'py>) -> Result<Rows<'py>> {
         rows(py, &self.texts, COLUMNS)
     }
 
     /// The same of the grams, in one column.
     #[getter]
-    fn grams<'py>(&self, py: Python<'py>) -> PyResult<Rows<'py>> {
+    fn grams<'py>(&self, py: Python<'py>) -> Result<Rows<'py>> {
         rows(py, &self.grams, 1)
     }
 
@@ -93,28 +94,28 @@ impl Analysis {
 
     /// The terms of TF-IDF.
     #[getter]
-    fn tfidf<'py>(&self, py: Python<'py>) -> PyResult<Lists<'py>> {
+    fn tfidf<'py>(&self, py: Python<'py>) -> Result<Lists<'py>> {
         lists(py, &self.tfidf)
     }
 
     /// Words as spelling compares them.
     #[getter]
-    fn words<'py>(&self, py: Python<'py>) -> PyResult<Lists<'py>> {
+    fn words<'py>(&self, py: Python<'py>) -> Result<Lists<'py>> {
         lists(py, &self.spelling.words)
     }
 }
 
 /// Return what a store elsewhere keeps of entries.
 #[pyfunction]
-pub(super) fn analysed(py: Python<'_>, texts: Vec<Vec<PyBackedStr>>, searched: Vec<PyBackedStr>) -> PyResult<Analysis> {
-    Ok(py.detach(|| Analysis::of(&texts, &searched))?)
+pub(super) fn analysed(py: Python<'_>, texts: Vec<Vec<PyBackedStr>>, searched: Vec<PyBackedStr>) -> Result<Analysis> {
+    py.detach(|| Analysis::of(&texts, &searched))
 }
 
-fn lists<'py>(py: Python<'py>, found: &terms::TermLists) -> PyResult<Lists<'py>> {
+fn lists<'py>(py: Python<'py>, found: &terms::TermLists) -> Result<Lists<'py>> {
     Ok((PyList::new(py, &found.names)?, slice(py, &found.offsets), slice(py, &found.terms)))
 }
 
-fn rows<'py>(py: Python<'py>, found: &fts::ListedRows, columns: usize) -> PyResult<Rows<'py>> {
+fn rows<'py>(py: Python<'py>, found: &fts::ListedRows, columns: usize) -> Result<Rows<'py>> {
     let (names, offsets, numbers) = lists(py, &found.terms)?;
     let counts = array(py, found.counts.clone()).reshape([found.terms.terms.len(), columns])?;
     Ok((names, offsets, numbers, counts, slice(py, &found.tokens)))

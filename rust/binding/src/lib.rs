@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use numpy::prelude::*;
 use numpy::{Element, Ix1, Ix2, PyArray, PyArray1, PyReadonlyArray, PyUntypedArray, dtype, ndarray};
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
-
-use crate::Error;
-use crate::arrays::Source;
-use crate::vectors::Rows;
+use septet_core::Error;
+use septet_core::arrays::Source;
+use septet_core::vectors::Rows;
 
 mod analysis;
 mod arrays;
@@ -20,6 +19,7 @@ mod chunks;
 mod codes;
 mod encoder;
 mod entries;
+mod errors;
 mod fts;
 mod fusion;
 mod inventory;
@@ -34,38 +34,27 @@ mod text;
 mod vectors;
 mod walk;
 
+use errors::{Raised, Result};
+
 type Doubles<'py> = Bound<'py, PyArray1<f64>>;
 type Integers<'py> = Bound<'py, PyArray1<i64>>;
 
-impl From<Error> for PyErr {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::File { path, code: Some(code), reason } => PyOSError::new_err((code, reason, path)),
-            Error::File { .. } => PyOSError::new_err(error.to_string()),
-            Error::Damaged { .. } => Damaged::new_err(error.to_string()),
-            _ => PyValueError::new_err(error.to_string()),
-        }
-    }
-}
-
-pyo3::create_exception!(septet._core, Damaged, PyValueError, "A file of arrays is not what it was when it was made.");
-
 /// Look at files, and say when one was cut or overwritten meanwhile, whatever came of it.
-fn guarded<T>(
-    sources: impl IntoIterator<Item = Option<Arc<Source>>>,
-    look: impl FnOnce() -> PyResult<T>,
-) -> PyResult<T> {
+fn guarded<T>(sources: impl IntoIterator<Item = Option<Arc<Source>>>, look: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(look)) {
         Ok(found) => checked(sources, found),
         Err(panic) => {
-            checked(sources, Ok(()))?;
+            checked(sources, Ok::<_, Raised>(()))?;
             resume_unwind(panic)
         }
     }
 }
 
 /// Fail when a file was cut or overwritten since it was opened: what was read of it may be wrong, and so may be an error.
-fn checked<T>(sources: impl IntoIterator<Item = Option<Arc<Source>>>, found: PyResult<T>) -> PyResult<T> {
+fn checked<T>(
+    sources: impl IntoIterator<Item = Option<Arc<Source>>>,
+    found: Result<T, impl Into<Raised>>,
+) -> Result<T> {
     let mut last: Option<Arc<Source>> = None;
     for source in sources.into_iter().flatten() {
         if !last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &source)) {
@@ -73,7 +62,7 @@ fn checked<T>(sources: impl IntoIterator<Item = Option<Arc<Source>>>, found: PyR
             last = Some(source);
         }
     }
-    found
+    found.map_err(Into::into)
 }
 
 /// A C-contiguous array of one dtype and number of dimensions.
@@ -105,7 +94,7 @@ impl<'py, T: Element, D: ndarray::Dimension> FromPyObject<'_, 'py> for Input<'py
 }
 
 impl<'py, T: Element, D: ndarray::Dimension> Input<'py, T, D> {
-    fn slice(&self) -> PyResult<&[T]> {
+    fn slice(&self) -> Result<&[T]> {
         Ok(self.0.as_slice()?)
     }
 
@@ -115,8 +104,8 @@ impl<'py, T: Element, D: ndarray::Dimension> Input<'py, T, D> {
 }
 
 impl Matrix<'_, f32> {
-    fn rows(&self) -> PyResult<Rows<'_>> {
-        let &[n, d] = self.0.shape() else { return Err(PyTypeError::new_err("expected 2 dimensions")) };
+    fn rows(&self) -> Result<Rows<'_>> {
+        let &[n, d] = self.0.shape() else { return Err(PyTypeError::new_err("expected 2 dimensions").into()) };
         Ok(Rows::new(self.slice()?, n, d)?)
     }
 }
@@ -144,19 +133,19 @@ impl<'py> FromPyObject<'_, 'py> for Pieces<'py> {
 }
 
 impl Pieces<'_> {
-    fn rows(&self) -> PyResult<crate::vectors::Pieces<'_>> {
+    fn rows(&self) -> Result<septet_core::vectors::Pieces<'_>> {
         Ok(match self {
             Self::One(rows) => rows.rows()?.into(),
-            Self::InMemory(base, more) => crate::vectors::Pieces::of_memory(base.rows()?, more.rows()?)?,
-            Self::InFile(base, more) => crate::vectors::Pieces::of_file(&base.get().0, more.rows()?)?,
+            Self::InMemory(base, more) => septet_core::vectors::Pieces::of_memory(base.rows()?, more.rows()?)?,
+            Self::InFile(base, more) => septet_core::vectors::Pieces::of_file(&base.get().0, more.rows()?)?,
         })
     }
 }
 
 impl<'py> Vector<'py, bool> {
     /// The same memory as bytes: numpy does not promise that a bool is 0 or 1, and Rust demands it.
-    fn bytes(&self) -> PyResult<Vector<'py, u8>> {
-        self.0.call_method1("view", ("uint8",))?.extract()
+    fn bytes(&self) -> Result<Vector<'py, u8>> {
+        Ok(self.0.call_method1("view", ("uint8",))?.extract()?)
     }
 }
 
@@ -176,12 +165,12 @@ fn pairs<'py, K: FromPyObjectOwned<'py>, V: FromPyObjectOwned<'py>>(
 }
 
 /// A number of things, which Python may give as less than nothing.
-fn count(what: &'static str, got: i64) -> PyResult<usize> {
+fn count(what: &'static str, got: i64) -> Result<usize> {
     usize::try_from(got).map_err(|_| Error::Parameter { what, wanted: "at least 0", got: got as f64 }.into())
 }
 
 /// The number of threads asked for; `None` leaves it to the kernel.
-fn thread_count(got: Option<i64>) -> PyResult<Option<usize>> {
+fn thread_count(got: Option<i64>) -> Result<Option<usize>> {
     let Some(got) = got else { return Ok(None) };
     match usize::try_from(got) {
         Ok(threads) if threads > 0 => Ok(Some(threads)),
@@ -232,8 +221,6 @@ const _: () = {
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use super::Damaged;
-    #[pymodule_export]
     use super::analysis::{Analysis, analysed, stored_terms};
     #[pymodule_export]
     use super::arrays::{ArrayFile, ArrayWriter, FileBytes, FileRows};
@@ -247,6 +234,8 @@ mod _core {
     use super::encoder::Encoder;
     #[pymodule_export]
     use super::entries::{made_id, plain_row, text_hash, text_set};
+    #[pymodule_export]
+    use super::errors::Damaged;
     #[pymodule_export]
     use super::fts::{Statistics, TextIndex, bm25_at, bm25_top_k, index_terms, matched_in};
     #[pymodule_export]

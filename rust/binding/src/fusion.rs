@@ -9,15 +9,16 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyString, PyTuple};
+use septet_core::Error;
+use septet_core::facts::{self, Fading, Times};
+use septet_core::formula::{self, Candidates, Estimator, Expression, Missing, Scored, Term};
+use septet_core::fuse;
+use septet_core::search::{self, Adjustment, Balance, Confidence, QueryFacts, Smoothing, Unless};
 
+use super::errors::Result;
 use super::pool::Pool;
 use super::ranking::{FactRules, Ranking};
 use super::{Doubles, Input, Integers, Vector, array, integers};
-use crate::error::Error;
-use crate::facts::{self, Fading, Times};
-use crate::formula::{self, Candidates, Estimator, Expression, Missing, Scored, Term};
-use crate::fuse;
-use crate::search::{self, Adjustment, Balance, Confidence, QueryFacts, Smoothing, Unless};
 
 /// Fuse ranked id lists by reciprocal rank.
 #[pyfunction]
@@ -27,15 +28,15 @@ pub(super) fn rrf<'py>(
     weights: Vector<'py, f64>,
     k: f64,
     first_rank: i64,
-) -> PyResult<(Integers<'py>, Doubles<'py>)> {
-    let slices = lists.iter().map(Input::slice).collect::<PyResult<Vec<_>>>()?;
+) -> Result<(Integers<'py>, Doubles<'py>)> {
+    let slices = lists.iter().map(Input::slice).collect::<Result<Vec<_>>>()?;
     let (ids, scores) = fuse::rrf(&slices, weights.slice()?, k, first_rank)?;
     Ok((array(weights.py(), ids), array(weights.py(), scores)))
 }
 
 /// Return the ids of one list, and after them those of another that the first does not hold.
 #[pyfunction]
-pub(super) fn unite<'py>(first: Vector<'py, i64>, second: Vector<'py, i64>) -> PyResult<Integers<'py>> {
+pub(super) fn unite<'py>(first: Vector<'py, i64>, second: Vector<'py, i64>) -> Result<Integers<'py>> {
     Ok(array(first.py(), fuse::unite(first.slice()?, second.slice()?)))
 }
 
@@ -56,7 +57,7 @@ pub(super) fn decay<'py>(
     valid_until: Vector<'py, f64>,
     half_life_s: f64,
     ramp: f64,
-) -> PyResult<Doubles<'py>> {
+) -> Result<Doubles<'py>> {
     let times = Times {
         created: created.slice()?,
         updated: updated.slice()?,
@@ -91,7 +92,7 @@ impl Formula {
         balance: Option<(usize, usize, f64)>,
         smoothing: Option<SmoothingNumbers>,
         adjustment: Option<AdjustmentParts>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let signals: Vec<Expression> = signals.into_iter().map(|node| node.0).collect();
         let places = balance.iter().flat_map(|&(words, vectors, _)| [words, vectors]);
         let mut places = places.chain(smoothing.iter().flat_map(|(signals, ..)| signals.iter().copied()));
@@ -126,10 +127,10 @@ impl Formula {
         py: Python<'py>,
         columns: HashMap<String, Vector<'py, f64>>,
         kinds: Vec<PyBackedStr>,
-    ) -> PyResult<Evaluated<'py>> {
+    ) -> Result<Evaluated<'py>> {
         let candidates = Filled::new(&columns, kinds)?;
         let values = formula::matrix(&self.0.signals, &candidates)?;
-        array(py, values).reshape([self.0.signals.len(), candidates.count()])
+        Ok(array(py, values).reshape([self.0.signals.len(), candidates.count()])?)
     }
 
     /// Return signals `(c, m)`, contributions `(c, m)`, scores `(m,)`, order `(m,)` and the weights that counted `(c,)`.
@@ -138,7 +139,7 @@ impl Formula {
         columns: HashMap<String, Vector<'py, f64>>,
         kinds: Vec<PyBackedStr>,
         weights: Vector<'py, f64>,
-    ) -> PyResult<(Evaluated<'py>, Evaluated<'py>, Doubles<'py>, Integers<'py>, Doubles<'py>)> {
+    ) -> Result<(Evaluated<'py>, Evaluated<'py>, Doubles<'py>, Integers<'py>, Doubles<'py>)> {
         let candidates = Filled::new(&columns, kinds)?;
         let (py, shape) = (weights.py(), [self.0.signals.len(), candidates.count()]);
         let Scored { signals, contributions, scores, order, weights } =
@@ -165,7 +166,7 @@ impl Formula {
         domain: Option<&str>,
         least: Option<f64>,
         taken: Option<usize>,
-    ) -> PyResult<Ranking> {
+    ) -> Result<Ranking> {
         let pool = taken
             .map_or_else(|| Cow::Borrowed(&pool.get().0), |taken| Cow::Owned(pool.get().0.clone().with_taken(taken)));
         let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
@@ -182,9 +183,9 @@ struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    fn new(columns: &'a HashMap<String, Vector<'_, f64>>, kinds: Vec<PyBackedStr>) -> PyResult<Self> {
+    fn new(columns: &'a HashMap<String, Vector<'_, f64>>, kinds: Vec<PyBackedStr>) -> Result<Self> {
         let columns = columns.iter().map(|(name, column)| Ok((name.as_str(), column.slice()?)));
-        Ok(Self { columns: columns.collect::<PyResult<_>>()?, kinds })
+        Ok(Self { columns: columns.collect::<Result<_>>()?, kinds })
     }
 }
 

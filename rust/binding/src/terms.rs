@@ -6,10 +6,11 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{IntoPyDict, PyDict, PyFrozenSet, PyMapping};
+use septet_core::entries;
+use septet_core::terms::{self, Csr, Cutting, Norm, Options, Tokens, Weighting};
 
+use super::errors::Result;
 use super::{Doubles, Integers, Vector, array, count, pairs, thread_count};
-use crate::entries;
-use crate::terms::{self, Csr, Cutting, Norm, Options, Tokens, Weighting};
 
 type CsrArrays<'py> = (Doubles<'py>, Bound<'py, PyArray1<i32>>, Integers<'py>);
 
@@ -94,18 +95,13 @@ impl SpellingIndex {
     }
 
     /// Count the slots `(m,)`.
-    fn statistics(&self, slots: Vector<'_, i64>) -> PyResult<SpellingStatistics> {
+    fn statistics(&self, slots: Vector<'_, i64>) -> Result<SpellingStatistics> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(SpellingStatistics(py.detach(|| terms::SpellingStatistics::default().moved(&self.0, slots, &[]))?))
     }
 
     /// Take the statistics of a larger corpus, of which the index has some texts.
-    fn statistics_given(
-        &self,
-        slots: u64,
-        trigrams: u64,
-        counts: &Bound<'_, PyMapping>,
-    ) -> PyResult<SpellingStatistics> {
+    fn statistics_given(&self, slots: u64, trigrams: u64, counts: &Bound<'_, PyMapping>) -> Result<SpellingStatistics> {
         let counts: HashMap<u32, u32> = pairs(counts)?.into_iter().collect();
         Ok(SpellingStatistics(terms::SpellingStatistics::given(slots, trigrams, &counts)?))
     }
@@ -116,7 +112,7 @@ impl SpellingIndex {
         statistics: &Bound<'py, SpellingStatistics>,
         query: &str,
         slots: Vector<'py, i64>,
-    ) -> PyResult<Doubles<'py>> {
+    ) -> Result<Doubles<'py>> {
         let (py, slots, statistics) = (slots.py(), slots.slice()?, &statistics.get().0);
         Ok(array(py, py.detach(|| self.0.bm25(statistics, query, slots))?))
     }
@@ -140,7 +136,7 @@ impl SpellingStatistics {
         index: &Bound<'_, SpellingIndex>,
         added: Vector<'_, i64>,
         removed: Vector<'_, i64>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
         Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
     }
@@ -174,19 +170,19 @@ impl TermIndex {
 
     /// Tokenise the texts in order into new slots and return the first new slot.
     #[pyo3(signature = (texts, *, threads=None))]
-    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> PyResult<usize> {
+    fn append(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> Result<usize> {
         let threads = thread_count(threads)?;
         Ok(py.detach(|| self.0.append(&texts, threads)))
     }
 
     /// Count document frequencies over the given slots `(m,)`.
-    fn frequencies(&self, slots: Vector<'_, i64>) -> PyResult<Frequencies> {
+    fn frequencies(&self, slots: Vector<'_, i64>) -> Result<Frequencies> {
         let (py, slots) = (slots.py(), slots.slice()?);
         Ok(Frequencies(py.detach(|| self.0.frequencies(slots))?))
     }
 
     /// Take the document frequencies of a larger corpus, of which the index has some texts.
-    fn frequencies_given(&self, documents: i64, counts: &Bound<'_, PyMapping>) -> PyResult<Frequencies> {
+    fn frequencies_given(&self, documents: i64, counts: &Bound<'_, PyMapping>) -> Result<Frequencies> {
         let documents = count("documents", documents)?;
         let counts: HashMap<String, u32> = pairs(counts)?.into_iter().collect();
         Ok(Frequencies(self.0.frequencies_given(documents, &counts)))
@@ -198,7 +194,7 @@ impl TermIndex {
         frequencies: &Bound<'py, Frequencies>,
         query: &str,
         slots: Vector<'py, i64>,
-    ) -> PyResult<Doubles<'py>> {
+    ) -> Result<Doubles<'py>> {
         let (py, slots, frequencies) = (slots.py(), slots.slice()?, &frequencies.get().0);
         Ok(array(py, py.detach(|| self.0.cosines(frequencies, query, slots))?))
     }
@@ -222,7 +218,7 @@ impl Frequencies {
         index: &Bound<'_, TermIndex>,
         added: Vector<'_, i64>,
         removed: Vector<'_, i64>,
-    ) -> PyResult<Frequencies> {
+    ) -> Result<Frequencies> {
         let (py, added, removed, index) = (added.py(), added.slice()?, removed.slice()?, &index.get().0);
         Ok(Self(py.detach(|| self.0.moved(index, added, removed))?))
     }
@@ -266,7 +262,7 @@ impl TfidfVectorizer {
         sublinear: bool,
         idf: bool,
         smooth: bool,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let ngrams = (count("ngrams", ngrams.0)?, count("ngrams", ngrams.1)?);
         Ok(Self(terms::TfidfVectorizer::new(Options {
             cutting: Cutting::new(Tokens::named(tokens)?, &stop_words, ngrams)?,
@@ -279,13 +275,13 @@ impl TfidfVectorizer {
     }
 
     /// Take over terms and idf by column, as `vocabulary` and `idf` gave them.
-    fn restore(&self, vocabulary: Vec<PyBackedStr>, idf: Vec<f64>) -> PyResult<()> {
+    fn restore(&self, vocabulary: Vec<PyBackedStr>, idf: Vec<f64>) -> Result<()> {
         Ok(self.0.restore(&vocabulary, idf)?)
     }
 
     /// Learn vocabulary and document frequencies; replaces what was learned before.
     #[pyo3(signature = (texts, *, threads=None))]
-    fn fit(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> PyResult<()> {
+    fn fit(&self, py: Python<'_>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> Result<()> {
         let threads = thread_count(threads)?;
         py.detach(|| self.0.fit(&texts, threads));
         Ok(())
@@ -293,12 +289,7 @@ impl TfidfVectorizer {
 
     /// Return weighted rows in CSR form: data, column indices, row offsets.
     #[pyo3(signature = (texts, *, threads=None))]
-    fn transform<'py>(
-        &self,
-        py: Python<'py>,
-        texts: Vec<PyBackedStr>,
-        threads: Option<i64>,
-    ) -> PyResult<CsrArrays<'py>> {
+    fn transform<'py>(&self, py: Python<'py>, texts: Vec<PyBackedStr>, threads: Option<i64>) -> Result<CsrArrays<'py>> {
         let threads = thread_count(threads)?;
         Ok(csr_arrays(py, py.detach(|| self.0.transform(&texts, threads))?))
     }
@@ -310,20 +301,20 @@ impl TfidfVectorizer {
         py: Python<'py>,
         texts: Vec<PyBackedStr>,
         threads: Option<i64>,
-    ) -> PyResult<CsrArrays<'py>> {
+    ) -> Result<CsrArrays<'py>> {
         let threads = thread_count(threads)?;
         Ok(csr_arrays(py, py.detach(|| self.0.fit_transform(&texts, threads))))
     }
 
     /// The terms, by column.
     #[getter]
-    fn vocabulary(&self) -> PyResult<Vec<String>> {
+    fn vocabulary(&self) -> Result<Vec<String>> {
         Ok(self.0.vocabulary()?)
     }
 
     /// The inverse document frequencies by column.
     #[getter]
-    fn idf<'py>(&self, py: Python<'py>) -> PyResult<Doubles<'py>> {
+    fn idf<'py>(&self, py: Python<'py>) -> Result<Doubles<'py>> {
         Ok(array(py, self.0.idf()?))
     }
 }

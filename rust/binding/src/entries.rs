@@ -5,8 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
-
-use crate::entries;
+use septet_core::entries;
 
 type Value<'py> = Bound<'py, PyAny>;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use septet::vectors::{self, Codes, Level, Request, Rows};
+use septet_core::vectors::{self, Codes, Level, Request, Rows};
 
 const N: usize = 100_000;
 const DIMENSIONS: usize = 384;
