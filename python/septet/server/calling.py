@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -213,4 +212,6 @@ async def _collected(app: ASGIApp, scope: Any, body: bytes) -> Response:
 
 
 def _load() -> Any:
-    return import_module("septet.mcp.protocol")
+    from septet.mcp import protocol
+
+    return protocol
