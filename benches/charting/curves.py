@@ -1,16 +1,14 @@
-"""Lines through measured points, each named at its end."""
+"""Lines through measured points, named in the order of their ends."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .scales import Scale, around, told, trimmed
-from .svg import Drawing
+from .canvas import COLOURS, Canvas
+from .scales import around, marks, told, trimmed
 
-__all__ = ["Line", "Plot", "curves", "spread"]
-
-WIDTH, LEFT, TOP, HIGH = 760, 66, 74, 270
+__all__ = ["Line", "Plot", "curves"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plot:
-    """What the axes are: names, and where they begin and end, if not at round values around the points."""
+    """What the axes are: names, and where they begin and end, if not around the points."""
 
     x: str
     y: str
@@ -38,77 +36,38 @@ class Plot:
     #: How a value of x is written.
     percent: bool = False
     #: Room at the right for names.
-    right: int = 206
+    right: int = 224
     values: bool = True
 
 
 def curves(title: str, about: str, lines: Sequence[Line], plot: Plot, notes: Sequence[str], origin: str) -> str:
-    """Draw lines in one frame, with the name and the last value of each beside its end."""
-    bottom = TOP + HIGH
-    height = bottom + 56 + 16 * (len(notes) + 1)
-    told_all = "; ".join(
+    """Draw lines in one frame, with the name and the last value of each beside it."""
+    canvas = Canvas(title, about, (*notes, origin), left=66, right=plot.right, body=270, top=92, below=62)
+    axes = canvas.axes
+    axes.set(xscale="log" if plot.log_x else "linear", yscale="log" if plot.log_y else "linear")
+    # From the highest end to the lowest, as they stand.
+    for line in sorted(lines, key=lambda line: -line.points[-1][1]):
+        name = f"{line.name} {told(line.points[-1][1])}" if plot.values else line.name
+        style = {"linestyle": (0, (3, 3)), "linewidth": 1.5} if line.dashed else {"marker": "o", "linewidth": 2.2}
+        axes.plot(*zip(*line.points), color=COLOURS[line.kind], label=name, markersize=7, clip_on=False, **style)
+    ys = [y for line in lines for _, y in line.points]
+    within_y = plot.within_y or around(min(ys), max(ys), 1, 2, 5)
+    axes.set(xlim=plot.within_x or axes.get_xlim(), ylim=within_y)
+    at_x = plot.marks_x or sorted({x for line in lines for x, _ in line.points})
+    axes.set_xticks(at_x, [mark_of(mark, plot) for mark in at_x])
+    axes.set_yticks(plot.marks_y or marks(*within_y, 1, 2, 5))
+    axes.yaxis.set_major_formatter(lambda value, _: trimmed(value))
+    axes.minorticks_off()
+    axes.grid(axis="y", color=COLOURS["grid"], linewidth=1)
+    axes.spines["bottom"].set(visible=True, color=COLOURS["axis"])
+    axes.set_xlabel(plot.x, size=12, color=COLOURS["soft"], labelpad=6)
+    axes.set_title(plot.y, size=11, color=COLOURS["soft"], loc="left", x=-46 / canvas.across, pad=14)
+    legend = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False, "fontsize": 12, "handlelength": 1.2}
+    axes.legend(labelcolor="linecolor", **legend)
+    said = "; ".join(
         f"{line.name}: " + ", ".join(f"{told(y)} at {mark_of(x, plot)}" for x, y in line.points) for line in lines
     )
-    drawing = Drawing(WIDTH, height, title, f"{about}. {told_all}. {origin}.")
-    drawing.text(20, 30, title, size=16, bold=True)
-    drawing.text(20, 50, about, "soft", size=12)
-    across, up = frame(drawing, lines, plot, bottom)
-    for line in lines:
-        places = [(across(x), up(y)) for x, y in line.points]
-        drawing.path(places, f"{line.kind}-line", width=1.5 if line.dashed else 2.2, dashed=line.dashed)
-        if not line.dashed:
-            for x, y in places:
-                drawing.dot(x, y, 3.5, line.kind)
-    names(drawing, lines, across, up, plot)
-    for i, note in enumerate((*notes, origin)):
-        drawing.text(20, bottom + 56 + 16 * i, note, "soft", size=11)
-    return drawing.svg()
-
-
-def frame(drawing: Drawing, lines: Sequence[Line], plot: Plot, bottom: float) -> tuple[Scale, Scale]:
-    """Draw axes and grid, and return the scales."""
-    xs = [x for line in lines for x, _ in line.points]
-    ys = [y for line in lines for _, y in line.points]
-    low, high = plot.within_x or (min(xs), max(xs))
-    across = Scale(low, high, LEFT, WIDTH - plot.right, plot.log_x)
-    up = Scale(*(plot.within_y or around(min(ys), max(ys), 1, 2, 5)), bottom, TOP, plot.log_y)
-    for mark in plot.marks_y or up.ticks(1, 2, 5):
-        drawing.line(LEFT, up(mark), across.end, up(mark), "grid")
-        drawing.text(LEFT - 8, up(mark) + 4, trimmed(mark), "soft", anchor="end", size=11)
-    for mark in plot.marks_x or sorted(set(xs)):
-        drawing.line(across(mark), bottom, across(mark), bottom + 4, "axis")
-        drawing.text(across(mark), bottom + 17, mark_of(mark, plot), "soft", anchor="middle", size=11)
-    drawing.line(LEFT, bottom, across.end, bottom, "axis")
-    drawing.text((LEFT + across.end) / 2, bottom + 33, plot.x, "soft", anchor="middle", size=12)
-    drawing.text(20, TOP - 9, plot.y, "soft", size=11)
-    return across, up
-
-
-def names(drawing: Drawing, lines: Sequence[Line], across: Scale, up: Scale, plot: Plot) -> None:
-    """Write the names behind the ends, apart from each other."""
-    ends = [up(line.points[-1][1]) for line in lines]
-    for line, place in zip(lines, spread(ends, 16)):
-        value = f" {told(line.points[-1][1])}" if plot.values else ""
-        drawing.text(across.end + 10, place + 4, f"{line.name}{value}", line.kind, size=12, bold=not line.dashed)
-
-
-def spread(places: Sequence[float], apart: float) -> list[float]:
-    """Move places as little as it needs for any two to be ``apart``, and keep their order."""
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    # Groups of neighbours that touch share a middle: each is [indexes, middle].
-    groups: list[tuple[list[int], float]] = []
-    for i in order:
-        members, middle = [i], places[i]
-        while groups and middle - groups[-1][1] < apart * (len(members) + len(groups[-1][0])) / 2:
-            others, _ = groups.pop()
-            members = others + members
-            middle = sum(places[j] for j in members) / len(members)
-        groups.append((members, middle))
-    moved = [0.0] * len(places)
-    for members, middle in groups:
-        for k, i in enumerate(members):
-            moved[i] = middle + apart * (k - (len(members) - 1) / 2)
-    return moved
+    return canvas.svg(f"{about}. {said}. {origin}.")
 
 
 def mark_of(value: float, plot: Plot) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .bars import Bar, Section, ratios
 from .curves import Line, Plot, curves
-from .dots import Group, Time, times
 from .report import Figure, MissingFigure, Report
+from .rows import Bar, Section, Time, ratios, speedups, times
 from .scales import trimmed
-from .spans import speedups
 
 __all__ = ["CHARTS"]
 
@@ -35,10 +33,10 @@ def named(figures: list[Figure], name: str, peers: tuple[str, ...] = ()) -> list
     return found
 
 
-def beside(work: str, figures: list[Figure]) -> Group:
+def beside(work: str, figures: list[Figure]) -> Section:
     """Put the peers of the same work below ours, the fastest first."""
     peers = sorted((figure.theirs, plain_name(figure.peer)) for figure in figures)
-    return Group(work, (Time("Septet", figures[0].ours, ours=True), *(Time(name, value) for value, name in peers)))
+    return Section(work, (Time("Septet", figures[0].ours, ours=True), *(Time(name, value) for value, name in peers)))
 
 
 def overview(report: Report) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .curves import Line, Plot, curves
-from .intervals import Change, changes
+from .rows import Change, changes
 
 __all__ = ["QUALITY"]
 
@@ -60,7 +60,7 @@ def late_vectors(found: Found) -> str:
     low = math.floor(100 * min(value for _, value in points))
     high = math.ceil(100 * max(value for _, value in points))
     plot = Plot(
-        "share of the entries that have a vector", found["measure"], within_x=(0, 1), percent=True, right=150,
+        "share of the entries that have a vector", found["measure"], within_x=(0, 1), percent=True,
         within_y=(low / 100, high / 100), marks_x=(0, 0.25, 0.5, 0.75, 1),
         marks_y=[mark / 100 for mark in range(low, high + 1)],
     )  # fmt: skip

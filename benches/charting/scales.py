@@ -1,11 +1,11 @@
-"""From values to places: straight or by logarithm."""
+"""From values to places and to words."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-__all__ = ["Scale", "around", "told", "trimmed"]
+__all__ = ["Scale", "around", "marks", "told", "trimmed"]
 
 
 @dataclass(frozen=True)
@@ -16,27 +16,21 @@ class Scale:
     high: float
     start: float
     end: float
-    log: bool = False
 
     def __call__(self, value: float) -> float:
-        if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return self.start + share * (self.end - self.start)
-
-    def ticks(self, *steps: float) -> list[float]:
-        """Return the marks of a logarithmic scale: ``steps`` (1, or 1, 2 and 5) times the powers of ten in it."""
-        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        marks = [step * 10.0**power for power in powers for step in steps or (1,)]
-        return [mark for mark in marks if self.low * 0.9999 <= mark <= self.high * 1.0001]
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 
-def around(low: float, high: float, *steps: float) -> tuple[float, float]:
+def marks(low: float, high: float, *steps: int) -> list[float]:
+    """Return the marks of a logarithmic scale: ``steps`` (1, or 1, 2 and 5) times the powers of ten in it."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [mark for power in powers for step in steps if low * 0.9999 <= (mark := step * 10.0**power) <= high * 1.0001]
+
+
+def around(low: float, high: float, *steps: int) -> tuple[float, float]:
     """Return the nearest marks of a logarithmic scale below and above."""
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
-    marks = [step * 10.0**power for power in powers for step in steps or (1,)]
-    return max(mark for mark in marks if mark <= low), min(mark for mark in marks if mark >= high)
+    wide = marks(low / 10, high * 10, *steps)
+    return max(mark for mark in wide if mark <= low), min(mark for mark in wide if mark >= high)
 
 
 def told(value: float) -> str:

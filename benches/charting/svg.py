@@ -71,14 +71,13 @@ class Drawing:
 
     def text(
         self, x: float, y: float, words: str, kind: str = "ink", *, anchor: str = "start", size: float = 13,
-        bold: bool = False, turned: bool = False,
+        bold: bool = False,
     ) -> None:  # fmt: skip
-        """Write words with their base line at ``y``, if there are any; ``turned`` ones run upwards."""
+        """Write words with their base line at ``y``, if there are any."""
         if not words:
             return
         extra = f' text-anchor="{anchor}"' if anchor != "start" else ""
         extra += ' font-weight="600"' if bold else ""
-        extra += f' transform="rotate(-90 {plain(x)} {plain(y)})"' if turned else ""
         self._add(
             f'<text x="{plain(x)}" y="{plain(y)}" font-size="{plain(size)}"{extra} ', kind, f">{escape(words)}</text>"
         )
@@ -88,30 +87,13 @@ class Drawing:
         size = f'width="{plain(max(width, 0))}" height="{plain(height)}"'
         self._add(f'<rect x="{plain(x)}" y="{plain(y)}" {size}{corner} ', kind, "/>")
 
-    def line(
-        self, x1: float, y1: float, x2: float, y2: float, kind: str, *, width: float = 1, dashed: bool = False
-    ) -> None:
-        self.path([(x1, y1), (x2, y2)], kind, width=width, dashed=dashed)
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, width: float = 1) -> None:
+        self.path([(x1, y1), (x2, y2)], kind, width=width)
 
-    def grid(self, places: Sequence[float], top: float, bottom: float) -> None:
-        """Draw upright lines, as one shape."""
-        way = "".join(f"M{plain(x)} {plain(top)}V{plain(bottom)}" for x in places)
-        self._add(f'<path d="{way}" ', "grid", "/>")
-
-    def path(self, points: Sequence[tuple[float, float]], kind: str, *, width: float = 2, dashed: bool = False) -> None:
+    def path(self, points: Sequence[tuple[float, float]], kind: str, *, width: float = 2) -> None:
         """Join points by straight lines."""
         way = "M" + "L".join(f"{plain(x)} {plain(y)}" for x, y in points)
-        extra = ' stroke-dasharray="4 4"' if dashed else ""
-        self._add(f'<path d="{way}" stroke-width="{plain(width)}"{extra} ', kind, "/>")
-
-    def area(self, points: Sequence[tuple[float, float]], kind: str, *, opacity: float = 1) -> None:
-        """Fill what points enclose."""
-        extra = f' fill-opacity="{plain(opacity)}"' if opacity != 1 else ""
-        way = "M" + "L".join(f"{plain(x)} {plain(y)}" for x, y in points) + "Z"
-        self._add(f'<path d="{way}"{extra} ', kind, "/>")
-
-    def dot(self, x: float, y: float, radius: float, kind: str) -> None:
-        self._add(f'<circle cx="{plain(x)}" cy="{plain(y)}" r="{plain(radius)}" ', kind, "/>")
+        self._add(f'<path d="{way}" stroke-width="{plain(width)}" ', kind, "/>")
 
     def arrow(self, points: Sequence[tuple[float, float]], kind: str = "axis", *, width: float = 1.5) -> None:
         """Join points, with a head at the last."""

@@ -91,7 +91,7 @@ def by_threshold(found: Mapping[str, Any]) -> str:
                 points = [(step, 100 * sum(value >= step for value in values) / len(values)) for step in steps]
                 lines.append(Line(f"{what}, {MODES[mode].lower()}", points, kind))
     plot = Plot(
-        "least confidence of the answer", "% of the questions", within_x=(0, 0.95), within_y=(0, 100), right=224,
+        "least confidence of the answer", "% of the questions", within_x=(0, 0.95), within_y=(0, 100),
         marks_x=(0, 0.25, 0.5, 0.75, 0.9), marks_y=(0, 25, 50, 75, 100), values=False,
     )  # fmt: skip
     notes = ("Kept: results.confidence at least as high. 0.5 is meant to be where an answer is as likely as none.",)
