@@ -22,10 +22,10 @@ def constants_of_fts5(tier: str) -> Note:
     return Note("constants_of_fts5", cause, cure, tier)
 
 
-def memories_left_out(found: int, tier: str) -> Note:
+def memories_left_out(count: int, tier: str) -> Note:
     """Return the note on matching memories excluded from a search."""
-    number = f"{MOST_MEMORIES} or more memories" if found >= MOST_MEMORIES else f"{found} memories"
-    cause = f"{number if found > 1 else '1 memory'} with a word of the query {'were' if found > 1 else 'was'} left out"
+    number = f"{MOST_MEMORIES} or more memories" if count >= MOST_MEMORIES else f"{count} memories"
+    cause = f"{number if count > 1 else '1 memory'} with a word of the query {'were' if count > 1 else 'was'} left out"
     return Note("memories_left_out", cause, "ask with include_memories=True (--memories), or recall()", tier)
 
 

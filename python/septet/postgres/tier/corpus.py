@@ -95,10 +95,10 @@ def _full_text(
     stored: Mapping[bytes, str],
     trigrams: Sequence[int],
 ) -> tuple[Any, ...]:
-    def given(part: int) -> dict[bytes, int]:
+    def holding(part: int) -> dict[bytes, int]:
         return {token: statistics.count(part, name) for token, name in stored.items() if statistics.knows(part, name)}
 
-    in_texts, in_grams = given(TEXTS), given(GRAMS)
+    in_texts, in_grams = holding(TEXTS), holding(GRAMS)
     # The words with a beginning are not known in advance.
     of_texts = _core.TextIndex(len(COLUMNS), None if statistics.begun else list(in_texts))
     of_grams, spelling = _core.TextIndex(1, list(in_grams)), _core.SpellingIndex()
