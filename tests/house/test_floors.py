@@ -49,7 +49,7 @@ def test_backends_do_not_import_each_other():
     def across(path):
         backend = module_of(path).split(".")[1]
         for name, line in imports_of(path):
-            if (name.split(".") + [""])[1] in {*BACKENDS} - {backend}:
+            if [*name.split("."), ""][1] in {*BACKENDS} - {backend}:
                 yield line, f"imports {name} of another backend"
 
     assert_none(faults(across, [path for backend in BACKENDS for path in files(PACKAGE / backend, "*.py")]))
