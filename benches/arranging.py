@@ -33,7 +33,7 @@ def _asked(vault: Vault) -> dict[str, Callable[[Asked], object]]:
     return {
         "hybrid search": lambda q: vault.search(q.text, query_vector=q.vector),
         "with diversity=0.5": lambda q: vault.search(q.text, query_vector=q.vector, diversity=0.5),
-        "with a reranker of no cost": lambda q: vault.search(q.text, query_vector=q.vector, reranker=_scores),
+        "with a reranker of no cost": lambda q: vault.search(q.text, query_vector=q.vector, rerank=_scores),
         "with timeout_s": lambda q: vault.search(q.text, query_vector=q.vector, timeout_s=60),
         "text with diversity=0.5, by words": lambda q: vault.search(q.text, diversity=0.5),
         "similar by vectors": lambda q: vault.similar(vector=q.vector),

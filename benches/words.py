@@ -68,12 +68,14 @@ class _Asked:
 
 def _options(vault: Vault, asked: list[_Asked]) -> dict[str, Ask]:
     return {
-        "must, one word": lambda i: _found(vault.search(asked[i].query, must=asked[i].rare)),
-        "must, three words": lambda i: _found(vault.search(asked[i].query, must=asked[i].words[30:33])),
-        "must_not, one word": lambda i: vault.search(asked[i].query, must_not=asked[i + 1].rare),
-        "phrase of two words": lambda i: _found(vault.search(asked[i].query, phrase=asked[i].phrase)),
-        "prefix of four letters": lambda i: _found(vault.search(asked[i].query, prefix=asked[i].rare[:4])),
-        "prefix, as one types": lambda i: _found(vault.search(f"{asked[i].query} {asked[i].rare[:4]}", prefix=True)),
+        "must, one word": lambda i: _found(vault.search(asked[i].query, words={"must": asked[i].rare})),
+        "must, three words": lambda i: _found(vault.search(asked[i].query, words={"must": asked[i].words[30:33]})),
+        "must_not, one word": lambda i: vault.search(asked[i].query, words={"must_not": asked[i + 1].rare}),
+        "phrase of two words": lambda i: _found(vault.search(asked[i].query, words={"phrase": asked[i].phrase})),
+        "prefix of four letters": lambda i: _found(vault.search(asked[i].query, words={"prefix": asked[i].rare[:4]})),
+        "prefix, as one types": lambda i: _found(
+            vault.search(f"{asked[i].query} {asked[i].rare[:4]}", words={"prefix": True})
+        ),
         "web syntax: a phrase, a minus, a field": lambda i: vault.search(
             f'{asked[i].query} "{asked[i].phrase}" -{asked[i + 1].rare} domain:domain{i % 20}', syntax="web"
         ),

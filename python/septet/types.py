@@ -21,10 +21,10 @@ from septet.model.fields import (
     VectorLike,
 )
 from septet.model.pages import FacetValue
-from septet.model.results import Reranker, TierReport
+from septet.model.results import Reranker, Reranking, TierReport
 from septet.model.stats import Optimized
 from septet.query.facets import Bucket
-from septet.query.options import Leg, Mode, RecallOptions, SearchOptions
+from septet.query.options import Leg, Mode, RecallOptions, SearchOptions, Words
 from septet.query.refine import Deadline
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "RecallOptions",
     "Remedy",
     "Reranker",
+    "Reranking",
     "SearchOptions",
     "Severity",
     "SpanFields",
@@ -57,4 +58,5 @@ __all__ = [
     "Time",
     "Trust",
     "VectorLike",
+    "Words",
 ]

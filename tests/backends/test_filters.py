@@ -14,9 +14,8 @@ from septet.postgres.tables import candidates
 from septet.postgres.tables.conditions import filtered
 from septet.postgres.tables.phrases import Among, settled
 from septet.query.filters import Holds, parse_where
-from septet.query.options import DEFAULTS
+from septet.query.options import DEFAULTS, WORDS
 from septet.query.plan import make_plan
-from septet.query.words import NAMES
 from septet.sqlite.tables import conditions as local_candidates
 from twins.filter_cases import CASES, ENTRIES, NULLS, PARTS
 from twins.filters import DRAWN, FILTERS
@@ -193,13 +192,13 @@ WORDED = st.lists(
 
 
 @heavy()
-@given(WORDED, some_words, st.sampled_from(NAMES), st.booleans())
+@given(WORDED, some_words, st.sampled_from(sorted(WORDS)), st.booleans())
 def test_words_and_phrases_and_beginnings_let_the_same_entries_through(both, store, entries, asked, name, memories):
     local, copied = both
     local.delete(where={"kind": {"$exists": True}})
     local.add_many([{"id": f"e{i}", **e} for i, e in enumerate(entries)])
     copied()
-    options = {**DEFAULTS, name: asked, "include_memories": memories}
+    options = {**DEFAULTS, "words": {name: asked}, "include_memories": memories}
     plan = make_plan("word", now=1_000.0, profile="septet", options=options)
     assert ids(store, None, plan=plan) == local_ids(local, None, plan=plan)
 

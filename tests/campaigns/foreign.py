@@ -122,7 +122,7 @@ SEARCHES = {
     "search by the documented profile": lambda v, _: v.search("user name", profile="seven-signals"),
     "search by paths": lambda v, _: v.search("one", profile="markdown-memory"),
     "search in pages": lambda v, _: v.search("alpha", limit=2, offset=2, max_tokens=200),
-    "search with must": lambda v, _: v.search("alpha", must="beta", group_by="parent"),
+    "search with must": lambda v, _: v.search("alpha", words={"must": "beta"}, group_by="parent"),
     "search alike": lambda v, _: v.search("alpha", diversity=0.5, query_vector=[1.0, 0.5]),
     "search_many": lambda v, _: v.search_many(["alpha", "beta", "gamma", "delta"]),
     "search as of": lambda v, _: v.search("alpha", as_of=NOW, mode="scan"),

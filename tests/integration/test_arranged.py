@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from doubles import Letters
 from septet import Federation, QueryError, Vault
+from septet.model.results import Reranking
 from septet.ranking.cuts import diversified, relevance_of
 
 
@@ -133,10 +134,11 @@ def test_a_budget_and_light_results_keep_the_order(vault, kind):
         {"diversity": float("nan")},
         {"diversity": 0.5, "offset": 1},
         {"diversity": 0.5, "group_by": "parent"},
-        {"reranker": 3},
-        {"reranker": len, "rerank_top": 0},
-        {"reranker": len, "rerank_timeout_s": 0},
-        {"reranker": len, "offset": 1},
+        {"rerank": 3},
+        {"rerank": Reranking(3)},
+        {"rerank": Reranking(len, top=0)},
+        {"rerank": Reranking(len, timeout_s=0)},
+        {"rerank": len, "offset": 1},
     ],
 )
 def test_what_cannot_be_understood_is_refused(options):
@@ -157,18 +159,18 @@ def by_rank(query, hits):
 
 def test_a_reranker_orders_the_best(ducks):
     usual = ducks.search("ducks", limit=8)
-    found = ducks.search("ducks", limit=3, reranker=by_rank)
+    found = ducks.search("ducks", limit=3, rerank=by_rank)
     assert found.ids == ["d7", "d6", "d5"]
     assert [hit.raw["reranker"] for hit in found] == [7.0, 6.0, 5.0]
     assert {h.id: h.score for h in usual}.items() >= {h.id: h.score for h in found}.items()
-    few = ducks.search("ducks", limit=8, reranker=by_rank, rerank_top=3)
+    few = ducks.search("ducks", limit=8, rerank=Reranking(by_rank, top=3))
     first = sorted(usual.ids[:3], reverse=True)
     assert few.ids == [*first, *usual.ids[3:]]
     assert "reranker" not in few[3].raw
-    assert ducks.search("ducks", limit=3, mode="scan", reranker=by_rank).ids == ["d7", "d6", "d5"]
-    assert [r.ids for r in ducks.search_many(["ducks", "ducks"], limit=2, reranker=by_rank)] == [["d7", "d6"]] * 2
-    assert ducks.search("geese", reranker=by_rank).ids == []
-    why = ducks.explain("ducks", "d7", limit=1, reranker=by_rank)
+    assert ducks.search("ducks", limit=3, mode="scan", rerank=by_rank).ids == ["d7", "d6", "d5"]
+    assert [r.ids for r in ducks.search_many(["ducks", "ducks"], limit=2, rerank=by_rank)] == [["d7", "d6"]] * 2
+    assert ducks.search("geese", rerank=by_rank).ids == []
+    why = ducks.explain("ducks", "d7", limit=1, rerank=by_rank)
     assert why.found
 
 
@@ -176,12 +178,12 @@ def test_a_reranker_may_read_the_vault(ducks):
     def reads(query, hits):
         return [ducks.get(hit.id).attrs["rank"] for hit in hits]
 
-    assert ducks.search("ducks", limit=2, reranker=reads).ids == ["d7", "d6"]
+    assert ducks.search("ducks", limit=2, rerank=reads).ids == ["d7", "d6"]
 
 
 def test_reranked_results_may_be_unlike_each_other(ducks):
     ducks.add(id="odd", title="ducks and mountains", attrs={"rank": 1})
-    found = ducks.search("ducks", limit=2, reranker=by_rank, diversity=0.9)
+    found = ducks.search("ducks", limit=2, rerank=by_rank, diversity=0.9)
     assert found.ids == ["d7", "odd"]
 
 
@@ -214,15 +216,15 @@ def raises(fault):
 )
 def test_a_reranker_that_fails_leaves_the_order(ducks, reranker):
     usual = ducks.search("ducks", limit=5)
-    found = ducks.search("ducks", limit=5, reranker=reranker)
+    found = ducks.search("ducks", limit=5, rerank=reranker)
     assert found.ids == usual.ids
     assert [n.code for n in found.notes] == ["reranker_failed"]
     assert found.degraded
     assert all("reranker" not in hit.raw for hit in found)
 
 
-@pytest.mark.parametrize("options", [{"rerank_timeout_s": 0.05}, {"timeout_s": 0.2}])
-def test_a_reranker_that_is_late_leaves_the_order(ducks, options):
+@pytest.mark.parametrize(("own_s", "timeout_s"), [(0.05, None), (10, 0.2)])
+def test_a_reranker_that_is_late_leaves_the_order(ducks, own_s, timeout_s):
     gate = threading.Event()
 
     def slow(query, hits):
@@ -230,7 +232,7 @@ def test_a_reranker_that_is_late_leaves_the_order(ducks, options):
         return [1.0] * len(hits)
 
     started = time.monotonic()
-    found = ducks.search("ducks", limit=5, reranker=slow, **options)
+    found = ducks.search("ducks", limit=5, rerank=Reranking(slow, timeout_s=own_s), timeout_s=timeout_s)
     assert time.monotonic() - started < 30
     assert [n.code for n in found.notes] == ["reranker_failed"]
     assert found.ids == ducks.search("ducks", limit=5).ids
@@ -238,7 +240,7 @@ def test_a_reranker_that_is_late_leaves_the_order(ducks, options):
 
 
 def test_numbers_of_numpy_are_scores(ducks):
-    found = ducks.search("ducks", limit=1, reranker=lambda query, hits: np.array(by_rank(query, hits), np.float32))
+    found = ducks.search("ducks", limit=1, rerank=lambda query, hits: np.array(by_rank(query, hits), np.float32))
     assert found.ids == ["d7"]
 
 

@@ -96,7 +96,7 @@ def target(request, notes, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("words", "expected"),
     [
         ({"must": "writer"}, {"wal", "lock", "queue"}),
         ({"must": "sqlite writers"}, {"wal", "queue"}),
@@ -118,8 +118,8 @@ def target(request, notes, tmp_path, monkeypatch):
         ({"must": "absent"}, set()),
     ],
 )
-def test_words_filter_wherever_the_full_text_is(target, options, expected):
-    found = target.search("", limit=50, **options)
+def test_words_filter_wherever_the_full_text_is(target, words, expected):
+    found = target.search("", limit=50, words=words)
     assert set(found.ids) == expected
     assert found.total >= len(expected)
 
@@ -133,50 +133,50 @@ def test_words_filter_what_vectors_find():
                 title="odd one" if n % 2 else "even one",
                 **({} if n % 3 else {"vector": rng.normal(size=4)}),
             )
-        for options in ({"must": "odd"}, {"must_not": "even"}, {"phrase": "odd one"}, {"prefix": "od"}):
-            found = vault.search("nothing", query_vector=rng.normal(size=4), legs="vector", limit=50, **options)
+        for words in ({"must": "odd"}, {"must_not": "even"}, {"phrase": "odd one"}, {"prefix": "od"}):
+            found = vault.search("nothing", query_vector=rng.normal(size=4), legs="vector", limit=50, words=words)
             assert set(found.ids) == {f"e{n}" for n in range(40) if n % 2 and n % 3 == 0}
 
 
 def test_words_asked_for_count_in_the_full_text(notes):
-    found = notes.search("readers", must="writer", limit=3)
+    found = notes.search("readers", words={"must": "writer"}, limit=3)
     assert found[0].raw["bm25"] == notes.search("readers writer", limit=3)[0].raw["bm25"]
 
 
 def test_memories_are_filtered_too(notes):
-    assert notes.search("user", must="prefer", include_memories=True)[0].kind == "memory"
-    assert len(notes.recall("lightweight", must="database")) == 1
-    assert len(notes.recall("lightweight", must_not="database")) == 0
+    assert notes.search("user", words={"must": "prefer"}, include_memories=True)[0].kind == "memory"
+    assert len(notes.recall("lightweight", words={"must": "database"})) == 1
+    assert len(notes.recall("lightweight", words={"must_not": "database"})) == 0
 
 
 def test_a_search_as_one_types_finds_words_whose_stems_are_shorter(notes):
     typed = "general"
     for end in range(1, len(typed) + 1):
-        assert "general" in notes.search(typed[:end], prefix=True).ids
-    found = notes.search("database wri", prefix=True)
+        assert "general" in notes.search(typed[:end], words={"prefix": True}).ids
+    found = notes.search("database wri", words={"prefix": True})
     assert set(found.ids) == {"wal", "lock", "queue"}
     assert set(found.ids[:2]) == {"wal", "lock"}
     assert found[0].confidence > 0.5
     # Behind a blank nothing is known of the next word.
-    assert len(notes.search("database ", prefix=True)) == len(notes.search("database"))
-    assert len(notes.search("", prefix=True)) == len(notes.search("?! ", prefix=True)) == 0
+    assert len(notes.search("database ", words={"prefix": True})) == len(notes.search("database"))
+    assert len(notes.search("", words={"prefix": True})) == len(notes.search("?! ", words={"prefix": True})) == 0
 
 
 def test_search_many_and_explain_take_words(notes):
     queries = ["writer", "database"]
-    for options in ({"must": "many"}, {"prefix": True}, {"must_not": "wal"}):
-        many = notes.search_many(queries, **options)
-        assert [found.ids for found in many] == [notes.search(query, **options).ids for query in queries]
-    explained = notes.explain("writer", "queue", must="many")
+    for words in ({"must": "many"}, {"prefix": True}, {"must_not": "wal"}):
+        many = notes.search_many(queries, words=words)
+        assert [found.ids for found in many] == [notes.search(query, words=words).ids for query in queries]
+    explained = notes.explain("writer", "queue", words={"must": "many"})
     assert not explained.found
     assert explained.filters["must"] is False
     assert "must" in explained.reason
-    assert notes.explain("writer", "lock", must="many", must_not="wal").found
+    assert notes.explain("writer", "lock", words={"must": "many", "must_not": "wal"}).found
 
 
 def test_pages_fit_together_under_words(notes):
-    every = notes.search("writer database", prefix="d", limit=50).ids
-    pages = [notes.search("writer database", prefix="d", limit=1, offset=n).ids for n in range(3)]
+    every = notes.search("writer database", words={"prefix": "d"}, limit=50).ids
+    pages = [notes.search("writer database", words={"prefix": "d"}, limit=1, offset=n).ids for n in range(3)]
     assert sorted(i for page in pages for i in page) == sorted(every)
 
 
@@ -186,4 +186,4 @@ def test_values_without_words_are_refused(notes, name, bad):
     if name == "phrase" and bad == "a " * 200:
         return
     with pytest.raises(QueryError, match=name):
-        notes.search("writer", **{name: bad})
+        notes.search("writer", words={name: bad})

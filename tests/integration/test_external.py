@@ -133,7 +133,14 @@ def test_while_it_rests_it_is_not_asked_and_afterwards_it_is(vault):
 
 
 @pytest.mark.parametrize(
-    "option", [{"where": {"domain": "farm"}}, {"domain": "farm"}, {"offset": 1}, {"must": "crops"}, {"max_tokens": 50}]
+    "option",
+    [
+        {"where": {"domain": "farm"}},
+        {"domain": "farm"},
+        {"offset": 1},
+        {"words": {"must": "crops"}},
+        {"max_tokens": 50},
+    ],
 )
 def test_no_filter_is_ever_passed_over(vault, option):
     other = Other()

@@ -71,14 +71,14 @@ def test_nothing_is_looked_up_while_something_is_found(vault):
 
 
 def test_words_and_phrases_that_no_entry_holds_are_named(vault):
-    found = vault.search("tokens", must=["rest", "nonexistent"], phrase=["tokens rest", "rest tokens"])
+    found = vault.search("tokens", words={"must": ["rest", "nonexistent"], "phrase": ["tokens rest", "rest tokens"]})
     assert noted(found, "unknown_words") == ["no entry holds 'nonexistent', 'rest tokens', which results must contain"]
     assert noted(vault.search("tokens +absent", syntax="web"), "unknown_words")
     # What is over counts for those who ask for it.
-    assert noted(vault.search("tokens", must="over"), "unknown_words")
-    assert len(vault.search("tokens", must="over", include_expired=True)) == 1
+    assert noted(vault.search("tokens", words={"must": "over"}), "unknown_words")
+    assert len(vault.search("tokens", words={"must": "over"}, include_expired=True)) == 1
     # Each is held, by entries of their own.
-    apart = vault.search("tokens", must=["rest", "expire"])
+    apart = vault.search("tokens", words={"must": ["rest", "expire"]})
     assert not apart.hits and not noted(apart, "unknown_words")
 
 
@@ -94,7 +94,7 @@ def test_a_federation_names_what_no_tier_has(vault):
             "where compares attrs.n with text ('5'), and entries have numbers there"
         ]
         assert not noted(both.search("tokens", where={"attrs.m": 2}))
-        assert not noted(both.search("tokens", must=["another", "rest"]), "unknown_words")
+        assert not noted(both.search("tokens", words={"must": ["another", "rest"]}), "unknown_words")
 
 
 def test_memories_count_where_they_are_searched(vault):

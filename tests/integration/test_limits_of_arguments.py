@@ -85,8 +85,8 @@ BEYOND = [
     ("rules of a `Redactor`", "10,000", lambda v, d: Redactor(add=[("r", "x" * 10_001)])),
     ("rules of a `Redactor`", "1,000,000", lambda v, d: Redactor().redact_all(range(1_000_001))),
     ("paths in one call of `sync`", "1,000,000", lambda v, d: v.sync(d, paths=range(1_000_001))),
-    ("`must`, `must_not`, `phrase`, `prefix`", "100", lambda v, d: v.search("t", must=["w"] * 101)),
-    ("`must`, `must_not`, `phrase`, `prefix`", "10,000", lambda v, d: v.search("t", phrase="w" * 10_001)),
+    ("`must`, `must_not`, `phrase`, `prefix`", "100", lambda v, d: v.search("t", words={"must": ["w"] * 101})),
+    ("`must`, `must_not`, `phrase`, `prefix`", "10,000", lambda v, d: v.search("t", words={"phrase": "w" * 10_001})),
     ("`facets` of a search", "16", lambda v, d: v.search("t", facets=[f"attrs.a{n}" for n in range(17)])),
 ]
 

@@ -145,7 +145,7 @@ def test_a_reranker_that_fails_is_told_without_its_words(caplog):
 
     with caplog.at_level(logging.INFO, "septet"), Vault(":memory:") as vault:
         vault.add(title="ducks")
-        results = vault.search(f"ducks {SECRET}", reranker=refuses)
+        results = vault.search(f"ducks {SECRET}", rerank=refuses)
     assert SECRET in next(note.cause for note in results.notes if note.code == "reranker_failed")
     assert said(caplog, "septet.search") == [":memory:: reranker_failed"]
 

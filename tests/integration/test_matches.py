@@ -62,7 +62,11 @@ def test_parts_of_words_are_matched_where_they_stand(vault):
 
 def test_words_asked_for_beside_the_query_match_too(vault):
     entry = vault.get("long")
-    for options in ({"must": "renewal"}, {"prefix": "renew"}, {"phrase": "renewal of"}):
+    for options in (
+        {"words": {"must": "renewal"}},
+        {"words": {"prefix": "renew"}},
+        {"words": {"phrase": "renewal of"}},
+    ):
         hit = hit_of(vault, "", "long", **options)
         assert "renewal" in [text_of(entry, match) for match in hit.matches]
 

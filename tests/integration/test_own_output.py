@@ -63,7 +63,7 @@ def prompts(vault, facts):
     yield from (results.to_prompt(), light.to_prompt(), results.to_prompt(citations=False))
     yield results.to_prompt(max_tokens=150)
     yield results.to_prompt(boundary="myOwnBoundary1")
-    yield vault.search("zebra crossing nowhere", must=["zebra"]).to_prompt()
+    yield vault.search("zebra crossing nowhere", words={"must": ["zebra"]}).to_prompt()
     told = facts.search("herons")
     assert "<facts-" in told.to_prompt()
     yield from (told.to_prompt(), told.to_prompt(citations=False), told.to_prompt(max_tokens=60))

@@ -61,11 +61,10 @@ def test_what_is_filtered_comes_back_without_the_filters_that_it_fails_and_with_
     assert "leave 'tags' out of where" in vault.explain("alpha beta", best, where=where).remedy.text
     remedy = done(vault, "alpha beta", best, domain="even", where={"$and": [{"tags": "third"}]})
     assert remedy.changes == {"domain": None, "where": None} and "with 2 changes" in remedy.text
-    assert done(vault, "alpha beta", best, must="nowhere").changes == {"must": None}
-    assert done(vault, "alpha beta", best, phrase="beta nowhere alpha").changes == {"phrase": None}
-    assert done(vault, "alpha beta -number", best, must_not=f"number{best[1:]}", prefix="alph").changes == {
-        "must_not": None
-    }
+    assert done(vault, "alpha beta", best, words={"must": "nowhere"}).changes == {"words": None}
+    assert done(vault, "alpha beta", best, words={"phrase": "beta nowhere alpha"}).changes == {"words": None}
+    remedy = done(vault, "alpha beta -number", best, words={"must_not": f"number{best[1:]}", "prefix": "alph"})
+    assert remedy.changes == {"words": {"prefix": "alph"}} and "leave out must_not" in remedy.text
 
 
 def test_signs_of_a_web_query_are_filters_that_plain_text_has_not(vault):
@@ -117,7 +116,7 @@ def test_what_is_found_needs_no_remedy_and_what_nothing_brings_back_has_none(vau
         calls.append(query)
         return [0.0] * len(hits)
 
-    assert vault.explain("alpha", a_miss(vault, "alpha"), reranker=reranker, limit=1).remedy is None
+    assert vault.explain("alpha", a_miss(vault, "alpha"), rerank=reranker, limit=1).remedy is None
     assert len(calls) == 1
 
 

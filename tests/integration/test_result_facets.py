@@ -69,8 +69,9 @@ def check(target, query, **options):
 @given(
     st.integers(0, 40),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3),
-    st.sampled_from([{}, {"domain": "d1"}, {"where": {"tags": "t1"}}, {"must": "duck"}, {"include_expired": True},
-                     {"must_not": "pond"}, {"kinds": "memory"}, {"include_memories": True}, {"prefix": "go"}]),
+    st.sampled_from([{}, {"domain": "d1"}, {"where": {"tags": "t1"}}, {"words": {"must": "duck"}},
+                     {"include_expired": True}, {"words": {"must_not": "pond"}}, {"kinds": "memory"},
+                     {"include_memories": True}, {"words": {"prefix": "go"}}]),
 )  # fmt: skip
 def test_facets_count_everything_that_matches(n, words, options):
     with Vault(":memory:", clock=lambda: NOW) as vault:

@@ -97,7 +97,7 @@ def test_a_word_of_another_tier_is_known(vault):
 def test_all_ways_to_search_help_alike(vault):
     many = vault.search_many(["lightwieght", "candles", "databse"])
     assert [found.ids for found in many] == [["queue"], ["light"], ["wal"]]
-    assert vault.search("databse", must="writer").ids == ["wal"]
+    assert vault.search("databse", words={"must": "writer"}).ids == ["wal"]
     assert vault.search("databse", limit=1, offset=1).ids == []
     assert "'lightweight'" in str(vault.explain("lightwieght", "queue").notes)
 

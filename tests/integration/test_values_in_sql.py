@@ -58,8 +58,8 @@ def test_text_like_sql_is_stored_and_found_as_it_is(vault, text):
     "asked",
     [
         lambda vault, text: vault.search(text),
-        lambda vault, text: vault.search("cookies", must=text),
-        lambda vault, text: vault.search("cookies", phrase=text),
+        lambda vault, text: vault.search("cookies", words={"must": text}),
+        lambda vault, text: vault.search("cookies", words={"phrase": text}),
         lambda vault, text: vault.search("cookies", domain=text),
         lambda vault, text: vault.search("cookies", where={f"attrs.{text}": text}),
         lambda vault, text: vault.search("cookies", where={text: 1}),

@@ -66,11 +66,15 @@ def target(request, monkeypatch):
     ("query", "text", "options"),
     [
         ("writer", "writer", {}),
-        ("writer +sqlite", "writer sqlite", {"must": "sqlite"}),
-        ("writer -sqlite", "writer", {"must_not": "sqlite"}),
-        ('"one writer"', "one writer", {"phrase": "one writer"}),
-        ('"one writer" "many readers"', "one writer many readers", {"phrase": ["one writer", "many readers"]}),
-        ("lightw*", "", {"prefix": "lightw"}),
+        ("writer +sqlite", "writer sqlite", {"words": {"must": "sqlite"}}),
+        ("writer -sqlite", "writer", {"words": {"must_not": "sqlite"}}),
+        ('"one writer"', "one writer", {"words": {"phrase": "one writer"}}),
+        (
+            '"one writer" "many readers"',
+            "one writer many readers",
+            {"words": {"phrase": ["one writer", "many readers"]}},
+        ),
+        ("lightw*", "", {"words": {"prefix": "lightw"}}),
         ("writer domain:storage", "writer", {"where": {"domain": "storage"}}),
         ("writer -domain:storage", "writer", {"where": {"domain": {"$ne": "storage"}}}),
         ('writer domain:"two words" domain:post', "writer", {"where": {"domain": {"$in": ["two words", "post"]}}}),
@@ -80,7 +84,7 @@ def target(request, monkeypatch):
         ("writer created:<2026", "writer", {"where": {"created_at": {"$lt": 1_767_225_600.0}}}),
         ("writer created:2026-01-02", "writer", {"where": {"created_at": NOW}}),
         ("writer kind:memory", "writer", {"kinds": "memory"}),
-        ("writer severity:critical id:wal", "writer", {"severity": "critical", "where": {"id": "wal"}}),
+        ("writer severity:critical id:wal", "writer", {"where": {"severity": "critical", "id": "wal"}}),
     ],
 )
 @pytest.mark.parametrize("more", [{}, {"query_vector": [1.0, 0.5, 0.0, 0.0]}])
@@ -119,15 +123,15 @@ def test_what_the_query_asks_holds_beside_the_options(target):
     def ids(query, **options):
         return set(target.search(query, syntax="web", **options).ids)
 
-    assert ids("writer +sqlite", must="lightweight") == {"queue"}
-    assert ids("writer -sqlite", must_not="readers") == {"mail", "letter"}
-    assert ids('writer "many readers"', phrase="the writer") == {"lock"}
-    assert ids("writer datab*", prefix="lo") == {"lock"}
+    assert ids("writer +sqlite", words={"must": "lightweight"}) == {"queue"}
+    assert ids("writer -sqlite", words={"must_not": "readers"}) == {"mail", "letter"}
+    assert ids('writer "many readers"', words={"phrase": "the writer"}) == {"lock"}
+    assert ids("writer datab*", words={"prefix": "lo"}) == {"lock"}
     assert ids("writer domain:storage", where={"domain": {"$ne": "storage"}}) == set()
-    assert ids("writer domain:post", domain="post", must="late") == {"mail"}
-    assert ids("writer late", prefix=True) == {"mail"}
-    assert ids("late domain:post writ", prefix=True) == {"mail", "letter"}
-    assert ids("late domain:post", prefix=True) == {"mail"}
+    assert ids("writer domain:post", domain="post", words={"must": "late"}) == {"mail"}
+    assert ids("writer late", words={"prefix": True}) == {"mail"}
+    assert ids("late domain:post writ", words={"prefix": True}) == {"mail", "letter"}
+    assert ids("late domain:post", words={"prefix": True}) == {"mail"}
 
 
 def test_a_query_of_signs_alone_is_answered_by_vectors():
@@ -258,7 +262,7 @@ def test_no_query_is_an_error(shared, query, vectors):
 @pytest.mark.parametrize("word", ["w{}", '"{}\u6771\u4eac\u90fd\u306e\u56f3\u66f8\u9928\u306f{}"', "\u6771\u4eac{}*"])
 def test_very_long_queries_of_many_signs_are_answered(shared, sign, word):
     query = " ".join(sign + word.format(n, n) for n in range(3_000))
-    assert shared.search(query, syntax="web", must=[f"m{n}" for n in range(100)]).query == query
+    assert shared.search(query, syntax="web", words={"must": [f"m{n}" for n in range(100)]}).query == query
 
 
 @pytest.fixture(scope="module")

@@ -204,7 +204,7 @@ def fork(query, hits):
 took = []
 with septet.Vault(sys.argv[1]) as vault:
     vault.add_many({"id": f"e{i}", "title": f"word {i}"} for i in range(50))
-    found = vault.search_many(["word", "word 1"] * 8, reranker=fork, threads=4)
+    found = vault.search_many(["word", "word 1"] * 8, rerank=fork, threads=4)
     assert not [one.notes for one in found if one.notes]
     assert vault.get("child")
 print(max(took))

@@ -244,9 +244,9 @@ def test_words_asked_for_beside_the_query_are_words_of_the_cascade():
         for asked in ({"must": "token"}, {"prefix": "tok"}, {"phrase": "auth token"}):
             found = vault.search("auth", profile="recall", **asked)
             assert (found.ids, found.matched_by) == (["both"], "all"), asked
-        assert vault.search("auth tok", profile="recall", prefix=True).ids == ["both"]
-        assert vault.search("what is", profile="recall", must="gateway").ids == ["both"]
-        assert vault.search("auth", profile="recall", must_not="token").ids == ["one"]
+        assert vault.search("auth tok", profile="recall", words={"prefix": True}).ids == ["both"]
+        assert vault.search("what is", profile="recall", words={"must": "gateway"}).ids == ["both"]
+        assert vault.search("auth", profile="recall", words={"must_not": "token"}).ids == ["one"]
 
 
 def test_matches_of_hits_are_the_words_that_begin_so():

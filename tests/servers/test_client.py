@@ -248,7 +248,7 @@ def test_the_rest_returns_what_the_vault_returns(filled_vault, client):
 
 def test_a_reranker_cannot_travel(client):
     with pytest.raises(QueryError, match="cannot be sent"):
-        client.search("vault", reranker=lambda query, hits: [0.0] * len(hits))
+        client.search("vault", rerank=lambda query, hits: [0.0] * len(hits))
 
 
 def test_the_routes_of_clients_are_those_of_the_table():

@@ -95,7 +95,7 @@ def test_explanations_likeness_and_batches_are_the_same(pair):
         there.explain("vault", "none")
     assert told(here.similar(text="vault search", limit=5)) == told(there.similar(text="vault search", limit=5))
     assert list(map(told, here.search_many(QUERIES))) == list(map(told, there.search_many(QUERIES)))
-    assert told(here.search("vault", reranker=by_length)) == told(there.search("vault", reranker=by_length))
+    assert told(here.search("vault", rerank=by_length)) == told(there.search("vault", rerank=by_length))
 
 
 def by_length(query, hits):

@@ -52,6 +52,7 @@ from septet.client import ExternalFirst
 from septet.embedding import EmbeddingCache, EmbeddingStatus, EmbedReport, Kind, SpaceStatus, embedder_from
 from septet.evaluation import Comparison, Difference, Tuning, feedback_judgements, undo_tuning
 from septet.exchange import Format, Imported, ImportFault, OnError, Rest
+from septet.model.results import Reranking
 from septet.profiles import Balance, Confidence, Feedback, Smoothing
 from septet.tfidf import SparseRows
 from septet.types import (
@@ -197,11 +198,11 @@ def ask(vault: Vault) -> Iterator[str]:
     assert best in several
     notes: tuple[Note, ...] = results.notes
     yield from (note.cause for note in notes if note.code in ALARMING)
-    yield from vault.search("tokens", diversity=0.3, reranker=RERANKER, rerank_top=20, timeout_s=2.0).ids
+    yield from vault.search("tokens", diversity=0.3, rerank=Reranking(RERANKER, top=20), timeout_s=2.0).ids
     yield from vault.similar(best.id, min_similarity=0.9).ids
     reports: tuple[TierReport, ...] = results.tiers
     yield f"{sum(report.candidates for report in reports)} candidates, degraded {results.degraded}"
-    options: SearchOptions = {"domain": "auth", "legs": "text", "severity": best.severity}
+    options: SearchOptions = {"domain": "auth", "legs": "text", "where": {"severity": best.severity}}
     found: Explanation = vault.explain("session cookies", "b", **options)
     yield found.reason
     remedy: Remedy | None = found.remedy

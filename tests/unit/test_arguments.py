@@ -106,7 +106,7 @@ def test_a_text_of_another_class_is_taken_as_the_text_it_is(vault):
     vault.add(id="c", title=odd_values.EvilText("swans"), type=Kind.NOTE, domain=np.str_("birds"), tags=[Kind.NOTE])
     entry = vault.get("c")
     assert (entry.title, entry.type, entry.domain, entry.tags) == ("swans", "note", "birds", ("note",))
-    assert vault.search("swans", type=Kind.NOTE, where={"tags": Kind.NOTE}).ids == ["c"]
+    assert vault.search("swans", where={"tags": Kind.NOTE, "type": Kind.NOTE}).ids == ["c"]
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 4_097, b"bytes", 5, None, odd_values.PathOf(b"x")])

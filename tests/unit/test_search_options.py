@@ -57,8 +57,12 @@ def test_an_unknown_option_is_a_type_error_that_names_the_nearest(method):
         }
         with pytest.raises(TypeError, match=rf"{method}\(\) got .*'limt'. Did you mean 'limit'\?"):
             call[method](limt=3)
-        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, offset, must,"):
+        with pytest.raises(TypeError, match=rf"{method}\(\) got .*'zzz': known are limit, offset, words,"):
             call[method](limit=1, zzz=1)
+        with pytest.raises(TypeError, match=r"Did you mean words=\{'must_not': \.\.\.\}\?"):
+            call[method](must_not="beta")
+        with pytest.raises(TypeError, match=r"Did you mean where=\{'severity': \.\.\.\}\?"):
+            call[method](severity="critical")
 
 
 def test_options_follow_the_query_by_name_only():

@@ -74,7 +74,7 @@ def test_rows_that_are_too_many_are_refused_at_once(index, rows):
         (EntryError, lambda vault, many: vault.load(many)),
         (EntryError, lambda vault, many: vault.delete(many)),
         (QueryError, lambda vault, many: vault.search_many(many)),
-        (QueryError, lambda vault, many: vault.search("x", must=many)),
+        (QueryError, lambda vault, many: vault.search("x", words={"must": many})),
         (QueryError, lambda vault, many: vault.search("x", where={"id": {"$in": many}})),
         (EntryError, lambda vault, many: vault.link_many(many)),
         (EntryError, lambda vault, many: vault.add(title="x", tags=many)),

@@ -18,7 +18,7 @@ import typer
 
 from septet.cli.places import EMBEDDING_VARIABLE, existing
 from septet.errors import EntryError, QueryError
-from septet.query.options import OPTIONS
+from septet.query.options import OPTIONS, WORDS
 
 #: Set by shells to request completions, such as to ``complete_bash``.
 COMPLETE_VARIABLE = "_SEPTET_COMPLETE"
@@ -113,11 +113,15 @@ _SEARCH: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "include_memories": (bool, ("--memories",), None),
 }
 #: Help texts that differ from those of Python.
-_HELP = {"prefix": "The last word of the query matches as a prefix."}
+_HELP = {
+    "prefix": "The last word of the query matches as a prefix.",
+    "type": "Only this type.",
+    "severity": "Only critical, warning or suggestion.",
+}
+#: Flags that are fields of ``where`` in Python.
+_WHERE = ("type", "severity")
 #: Options of a search that the command line does not offer.
-LEFT_OUT = frozenset(
-    "as_of facets group_by kinds query_vector model legs tiers reranker rerank_top rerank_timeout_s".split()
-)
+LEFT_OUT = frozenset("as_of facets group_by kinds query_vector model legs tiers rerank words".split())
 
 
 #: Single-valued fields: several values of an option are alternatives.
@@ -164,9 +168,15 @@ def search_options(parsed: Mapping[str, Any]) -> Any:
     Raises:
         QueryError: ``--where`` is not a JSON object.
     """
-    options = dict(parsed)
+    options = {name: value for name, value in parsed.items() if name not in WORDS and name not in _WHERE}
     if options.get("where") is not None:
         options["where"] = filter_of(options["where"])
+    if fields := {name: parsed[name] for name in _WHERE if parsed.get(name) is not None}:
+        options["where"] = {"$and": [options["where"], fields]} if options.get("where") else fields
+    if words := {
+        name: parsed[name] for name, option in WORDS.items() if parsed.get(name) not in (None, option.default)
+    }:
+        options["words"] = words
     if "mode" in options:
         options["mode"] = options["mode"].value
     return options
@@ -176,10 +186,11 @@ def _search_parameter(name: str) -> inspect.Parameter:
     declared, flags, metavar = _SEARCH[name]
     more = " Repeat for more." if declared == list[str] | None else ""
     completed = complete_profiles if name == "profile" else None
-    option = typer.Option(
-        *flags, metavar=metavar, help=_HELP.get(name, OPTIONS[name].help) + more, autocompletion=completed
-    )
-    default = Mode(OPTIONS[name].default) if declared is Mode else OPTIONS[name].default
+    known = OPTIONS.get(name) or WORDS.get(name)
+    text = _HELP.get(name) or (known.help if known else "")
+    option = typer.Option(*flags, metavar=metavar, help=text + more, autocompletion=completed)
+    default = known.default if known else None
+    default = Mode(default) if declared is Mode else default
     return keyword(name, Annotated[declared, option], default)
 
 

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 MOST_AT_ONCE, MOST_RESULTS, MOST_VALUES = 500, 1_000, 1_000
 #: Maximum length of an id, in characters.
 MOST_ID_CHARS = 256
-#: Options that are functions, or concern one.
-_LOCAL = ("reranker", "rerank_top", "rerank_timeout_s")
 
 
 class Reads:
@@ -65,7 +63,7 @@ class Reads:
         """Find the entries that answer a query, best first; see `Vault.search`.
 
         Raises:
-            QueryError: as for a vault, and for ``reranker=``: a function cannot be sent.
+            QueryError: as for a vault, and for ``rerank=``: a function cannot be sent.
             SeptetError: as that method; `Unreachable` when the server does not answer.
         """
         request = _options("search", query, options)
@@ -260,13 +258,13 @@ def _options(method: str, query: str, options: Mapping[str, Any]) -> dict[str, A
     """
     if len({**DEFAULTS, **options}) != len(DEFAULTS):
         raise unexpected(method, options)
-    if options.get("reranker") is not None:
+    if options.get("rerank") is not None:
         raise QueryError(
-            "reranker= is a function, which cannot be sent: sort the hits by it, or make the client a tier of a "
+            "rerank= is a function, which cannot be sent: sort the hits by it, or make the client a tier of a "
             "Federation, which supports it"
         )
     _plan(query, options, options.get("profile"))
-    request = {name: value for name, value in options.items() if name not in _LOCAL and value is not DEFAULTS[name]}
+    request = {name: value for name, value in options.items() if value is not DEFAULTS[name]}
     if request.get("profile") is not None:
         request["profile"] = profile_data(request["profile"])
     if isinstance(limit := request.get("limit"), int) and limit > MOST_RESULTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, overload
 
 from septet.model.codec import OMITTED, Plain, as_json, attributes
 from septet.model.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
@@ -150,12 +150,26 @@ class Hit(Shown):
 class Reranker(Protocol):
     """Rescores hits: a function of the query and whole hits, best first, that returns a number per hit, best highest.
 
-    It runs on a separate thread, at most ``rerank_timeout_s`` seconds, after the vaults are released: it may read
-    them. For a cross-encoder: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``.
+    It runs on a separate thread, for at most 10 s, after the vaults are released: it may read them. For a
+    cross-encoder: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``.
     """
 
     def __call__(self, query: str, hits: Sequence[Hit], /) -> Iterable[float]:
         """Return a finite number for each hit, in their order."""
+
+
+class Reranking(NamedTuple):
+    """A reranker with its limits, for ``rerank`` of a search.
+
+    Attributes:
+        function: the reranker.
+        top: number of best hits to rerank, 1 to 1,000; each leg takes at least as many candidates.
+        timeout_s: time limit in seconds, 0.01 to 86,400; capped by ``timeout_s`` of the search.
+    """
+
+    function: Reranker
+    top: int = 50
+    timeout_s: float = 10.0
 
 
 class _HitBuilder(Shown):

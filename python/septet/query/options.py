@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from septet.model.fields import Severity, Strings, Time
-    from septet.model.results import Reranker
+    from septet.model.fields import Strings, Time
+    from septet.model.results import Reranker, Reranking
     from septet.profiles.load import ProfileLike
 
 Leg: TypeAlias = Literal["text", "vector"]
@@ -33,14 +33,9 @@ class Option(NamedTuple):
     sent: bool = True
 
 
-class _Limit(TypedDict, total=False):
-    limit: Annotated[int | None, Option(None, "Maximum number of results.")]
+class Words(TypedDict, total=False):
+    """Words that results must contain or lack; ``words`` of `septet.Vault.search` documents them."""
 
-
-class RecallOptions(TypedDict, total=False):
-    """The keyword arguments of `septet.Vault.recall` except ``limit``; `septet.Vault.search` documents them."""
-
-    offset: Annotated[int, Option(0, "Skip this many of the best results.")]
     must: Annotated["str | Sequence[str] | None", Option(None, "Only entries with all of these words.")]
     must_not: Annotated["str | Sequence[str] | None", Option(None, "Only entries with none of these words.")]
     phrase: Annotated["str | Sequence[str] | None", Option(None, "Only entries with these words in a row.")]
@@ -49,12 +44,20 @@ class RecallOptions(TypedDict, total=False):
         Option(False, "Only entries with a word of this prefix; True (a flag): the query's last word."),
     ]
 
+
+class _Limit(TypedDict, total=False):
+    limit: Annotated[int | None, Option(None, "Maximum number of results.")]
+
+
+class RecallOptions(TypedDict, total=False):
+    """The keyword arguments of `septet.Vault.recall` except ``limit``; `septet.Vault.search` documents them."""
+
+    offset: Annotated[int, Option(0, "Skip this many of the best results.")]
+    words: Annotated["Words | None", Option(None, 'Words to require or exclude, as {"must": "retry"}.')]
     syntax: Annotated[Syntax, Option("plain", "Syntax of the query: plain text, or web-search operators.")]
     typos: Annotated[bool | None, Option(None, "Guess corrections of words that no entry contains.")]
     mode: Annotated[Mode, Option("full", "Full entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
-    type: Annotated[str | None, Option(None, "Only this type.")]
-    severity: Annotated["Severity | None", Option(None, "Only critical, warning or suggestion.")]
     tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
     where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
     profile: Annotated["ProfileLike | None", Option(None, "Ranking profile.")]
@@ -68,9 +71,9 @@ class RecallOptions(TypedDict, total=False):
     legs: Annotated[Leg | Sequence[Leg] | None, Option(None, "Only this leg of the search: text or vector.")]
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of a split entry.")]
     diversity: Annotated[float | None, Option(None, "0 to 1: how dissimilar the results should be.")]
-    reranker: Annotated["Reranker | None", Option(None, "A function that rescores the best hits.", sent=False)]
-    rerank_top: Annotated[int, Option(50, "Number of best hits to rerank.", sent=False)]
-    rerank_timeout_s: Annotated[float, Option(10.0, "Timeout of the reranker, in seconds.", sent=False)]
+    rerank: Annotated[
+        "Reranker | Reranking | None", Option(None, "A function that rescores the best hits.", sent=False)
+    ]
     timeout_s: Annotated[float | None, Option(None, "Return partial results after this many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]
     facets: Annotated["str | Sequence[str | tuple[str, str]] | None", Option(None, "Count the matches by fields.")]
@@ -85,6 +88,8 @@ class SearchOptions(_Limit, RecallOptions, total=False):
 
 #: The options by name, in the order of the signature.
 OPTIONS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in SearchOptions.__annotations__.items()}
+#: Keys of the option ``words``, likewise.
+WORDS: Mapping[str, Option] = {name: hint.__metadata__[0] for name, hint in Words.__annotations__.items()}
 #: Default of each option.
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in OPTIONS.items()}
 #: Options of `septet.Vault.recall`.
@@ -97,7 +102,12 @@ def unexpected(method: str, options: Mapping[str, Any], known: Collection[str] =
 
     unknown = next(name for name in options if name not in known)
     near = get_close_matches(unknown, known, 1)
-    hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(n for n in DEFAULTS if n in known)}"
+    if unknown in WORDS and "words" in known:
+        hint = f". Did you mean words={{{unknown!r}: ...}}?"
+    elif unknown in ("type", "severity") and "where" in known:
+        hint = f". Did you mean where={{{unknown!r}: ...}}?"
+    else:
+        hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(n for n in DEFAULTS if n in known)}"
     return TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")
 
 

@@ -20,9 +20,10 @@ from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 
 if TYPE_CHECKING:
+    from septet.model.results import Reranking
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-    from septet.query.refine import Deadline, Reranking
+    from septet.query.refine import Deadline
     from septet.query.words import RequiredWords, Web
 
 LEGS: tuple[Leg, ...] = ("text", "vector")
@@ -267,10 +268,10 @@ def make_plan(
         offset=offset,
         typos=chosen.text.typos if options["typos"] is None else options["typos"],
     )
-    words = web is options["must"] is options["must_not"] is options["phrase"] is None and options["prefix"] is False
-    timed = options["timeout_s"] is options["diversity"] is options["reranker"] is None
+    plain = web is options["words"] is None
+    timed = options["timeout_s"] is options["diversity"] is options["rerank"] is None
     rest = timed and options["tiers"] is options["facets"] is None and not cuts.diversity
-    return plan if words and rest else _finer(plan if words else _with_words(plan, options, web), options)
+    return plan if plain and rest else _finer(plan if plain else _with_words(plan, options["words"], web), options)
 
 
 def _check_flags(options: Mapping[str, Any]) -> None:
@@ -291,11 +292,11 @@ def _web(query: str, syntax: object) -> tuple[str, Web | None]:
     return web.text, web
 
 
-def _with_words(plan: Plan, options: Mapping[str, Any], web: Web | None) -> Plan:
+def _with_words(plan: Plan, words: object, web: Web | None) -> Plan:
     # Imported here: most searches have no such options.
     from septet.query.words import required_words
 
-    required = required_words(options, plan.query.text, web)
+    required = required_words(words, plan.query.text, web)
     query = with_words(plan.query, required, plan.profile.text)
     return plan._replace(query=query, filters={**plan.filters, **required.filters}, required=required, web=web)
 
@@ -312,21 +313,19 @@ def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
 
 
 def _filters(options: Mapping[str, Any], kinds: tuple[str, ...], web: Web | None) -> dict[str, Filter]:
-    where, equal = options["where"], ("domain", "type", "severity")
-    names = [name for name in equal if options[name] is not None]
-    if where is web is None and not names and not kinds:
+    where, domain = options["where"], options["domain"]
+    if where is domain is web is None and not kinds:
         return {}
     # Imported here: most searches have no filter.
     from septet.query.filters import Compare, compare_text, parse_where
 
     filters: dict[str, Filter] = {}
-    for name in names:
-        value = options[name]
-        if not isinstance(value, str):
+    if domain is not None:
+        if not isinstance(domain, str):
             raise QueryError(
-                f"{name} is {shown(value)}: wanted text; use where={{'{name}': {{'$in': [...]}}}} for several"
+                f"domain is {shown(domain)}: wanted text; use where={{'domain': {{'$in': [...]}}}} for several"
             )
-        filters[name] = compare_text(name, value)
+        filters["domain"] = compare_text("domain", domain)
     if kinds:
         # include_memories applies even if `kinds` names other kinds.
         filters["kinds"] = Compare("kind", "$in", (*kinds, MEMORY) if options["include_memories"] else kinds)

@@ -1,4 +1,4 @@
-"""Options of few searches: deadline, tiers, facets, diversity, reranker."""
+"""Options of few searches: deadline, tiers, facets, diversity, rerank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from septet.errors import QueryError
 from septet.inputs.arguments import called, listed, real, utf8, whole
-from septet.model.results import Reranker
+from septet.model.results import Reranking
 from septet.query.facets import facets_asked
 
 
@@ -41,14 +41,6 @@ MOST_TIERS = 10_000
 MOST_ARRANGED = 1_000
 
 
-class Reranking(NamedTuple):
-    """A reranker, the number of best candidates it scores, and its timeout in seconds."""
-
-    reranker: Reranker
-    top: int
-    timeout_s: float
-
-
 def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversity: float = 0.0) -> dict[str, Any]:
     """Check these options and return the fields of the plan that they set.
 
@@ -68,7 +60,7 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversi
         out["tiers"] = _tiers(options["tiers"])
     if options["facets"] is not None:
         out["facets"] = facets_asked(options["facets"])
-    named = [name for name in ("diversity", "reranker") if options[name] is not None]
+    named = [name for name in ("diversity", "rerank") if options[name] is not None]
     if not named and (not diversity or options["group_by"] is not None or options["offset"]):
         return out
     for name, without in (("group_by", None), ("offset", 0)):
@@ -80,11 +72,12 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversi
     if options["diversity"] is not None or (diversity and not (options["group_by"] or options["offset"])):
         out["diversity"] = diversity
         out["depth"] = max(limit, min(candidates, MOST_ARRANGED))
-    if options["reranker"] is not None:
-        reranker = called(options["reranker"], "reranker", QueryError)
-        top = whole(options["rerank_top"], "rerank_top", QueryError, 1, MOST_ARRANGED)
-        timeout_s = real(options["rerank_timeout_s"], "rerank_timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S)
-        out["reranking"] = Reranking(reranker, top, timeout_s)
+    if (rerank := options["rerank"]) is not None:
+        function, top, timeout_s = rerank if isinstance(rerank, Reranking) else Reranking(rerank)
+        function = called(function, "rerank", QueryError)
+        top = whole(top, "rerank.top", QueryError, 1, MOST_ARRANGED)
+        timeout_s = real(timeout_s, "rerank.timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S)
+        out["reranking"] = Reranking(function, top, timeout_s)
         out["depth"], out["candidates"] = max(limit, top), max(candidates, top)
     return out
 

@@ -9,9 +9,8 @@ from septet._core import index_terms, query_grams, words
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.query.filters import AllOf, AnyOf, Filter, Holds, Not
+from septet.query.options import WORDS
 
-#: Options with words.
-NAMES = ("must", "must_not", "phrase", "prefix")
 #: Maximum words in all of them: each is a separate lookup.
 MOST_WORDS = 100
 #: Maximum characters of a value.
@@ -58,7 +57,7 @@ class Web(NamedTuple):
 
 
 class RequiredWords(NamedTuple):
-    """Words of the options ``must``, ``must_not``, ``phrase`` and ``prefix``.
+    """Words that results must contain or lack.
 
     Attributes:
         filters: filters by option name.
@@ -75,17 +74,19 @@ class RequiredWords(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-def required_words(options: Mapping[str, Any], query: str, web: Web | None = None) -> RequiredWords:
-    """Check the options with words.
+def required_words(required: object, query: str, web: Web | None = None) -> RequiredWords:
+    """Check the option ``words``.
 
     Args:
-        web: parsed web syntax of the query, which is added to them.
+        required: the option; None for none.
+        web: parsed web syntax of the query, which is added to it.
 
     Raises:
-        QueryError: a value is not text, has no letter or digit, or there are too many.
+        QueryError: an unknown key, a value that is not text or has no letter or digit, or too many words.
     """
+    options = _keys(required)
     typed = query if web is None or web.open else ""
-    texts = {name: _values(name, options[name], typed) for name in NAMES}
+    texts = {name: _values(name, options[name], typed) for name in WORDS}
     must = [word for text in texts["must"] for word in _words("must", text)]
     must_not = [word for text in texts["must_not"] for word in _words("must_not", text)]
     prefixes = [word for text in texts["prefix"] for word in _words("prefix", text)]
@@ -117,6 +118,17 @@ def required_words(options: Mapping[str, Any], query: str, web: Web | None = Non
         filters["no prefix"] = Not(AnyOf(tuple(begins_with(word) for word in without)))
     cut = options["prefix"] is True and bool(texts["prefix"])
     return RequiredWords(filters, " ".join(query_texts), tuple(prefixes), cut, without)
+
+
+def _keys(required: object) -> Mapping[str, Any]:
+    if required is None:
+        required = {}
+    if not isinstance(required, Mapping):
+        raise QueryError(f"words is {shown(required)}: wanted a dict such as {{'must': 'retry'}}")
+    for name in required:
+        if name not in WORDS:
+            raise QueryError(f"words has the key {shown(name)}: known are {', '.join(WORDS)}")
+    return {**{name: option.default for name, option in WORDS.items()}, **required}
 
 
 def holds(word: str) -> Filter:

@@ -112,8 +112,11 @@ def _without(failed: Sequence[str], options: Changes) -> Changes:
             where = changes.get("where", options["where"]) or {}
             rest = {key: value for key, value in where.items() if key != name[len("where ") :]}
             changes["where"] = None if len(rest) in (0, len(where)) else rest
-        elif options.get(name) not in (None, False):
-            changes[name] = None if name != "prefix" else False
+        elif options.get("words") and name in options["words"]:
+            words = changes.get("words", options["words"]) or {}
+            changes["words"] = {key: value for key, value in words.items() if key != name} or None
+        elif options.get(name) is not None:
+            changes[name] = None
         else:
             # The filter comes from operators in the query.
             changes["syntax"] = "plain"
@@ -180,6 +183,8 @@ def _instruction(name: str, value: Any, options: Changes) -> str:
     if name == "where" and value is not None:
         dropped = " and ".join(repr(key) for key in options["where"] if key not in value)
         return f"leave {dropped} out of where"
+    if name == "words":
+        return f"leave out {' and '.join(key for key in options['words'] if key not in (value or ()))}"
     if name == "syntax":
         return "treat operators in the query as text (syntax='plain')"
     if value is True or name in ("offset", "diversity"):

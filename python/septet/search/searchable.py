@@ -62,27 +62,25 @@ class Searchable(ABC):
             offset: number of best results to skip. Pages of the same limit are consistent: none repeats or skips a
                 result of another, and the first is the search without an offset. Later pages take more candidates, so
                 their scores may be higher than those of the previous page.
-            must: words, or a list of texts: only entries that contain all of them, in any field and order. Like
-                ``must_not``, ``phrase`` and ``prefix`` a filter for words and vectors alike, matched by FTS5 (stems,
-                without accents; in scripts without blanks by pairs of characters); the words are also added to the
-                query. No character has a special meaning. At most 100 words in all four.
-            must_not: likewise: skip entries that contain any of them.
-            phrase: likewise: only entries that contain the words in a row in one field; for a list, all phrases.
-            prefix: only entries with a word that has this prefix; True takes the last word of the query, for search as
-                you type. The 32 most frequent words with the prefix are added to the query.
+            words: words that results must contain or lack, a dict of texts or lists of texts: ``must`` keeps entries
+                that contain all of them, in any field and order; ``must_not`` skips entries that contain any;
+                ``phrase`` keeps entries that contain the words in a row in one field, for a list all phrases;
+                ``prefix`` keeps entries with a word that has this prefix, True takes the last word of the query, for
+                search as you type. A filter for words and vectors alike, matched by FTS5 (stems, without accents; in
+                scripts without blanks by pairs of characters). Words of ``must`` and ``phrase``, and the 32 most
+                frequent words with the prefix, are added to the query. No character has a special meaning. At most 100
+                words.
             syntax: ``"web"`` parses operators as web searches do: ``"two words"`` in a row, ``+word``, ``-word``,
                 ``begin*``, ``field:value`` and ``-field:value`` for domain, type, severity, kind, tag, source, trust,
                 parent, id, path and attrs.NAME, ``created:2026-11``, ``updated:>=2026-01-01``. Malformed or unknown
                 operators are ordinary text, so no query raises; ``results.understood`` is the parsed query. A query of
                 only filters lists the entries that pass, the newest first, with a note (``no_terms``). Combines with
-                ``must``, ``where`` and the others. At most 32 operators, of at most 100 characters each.
+                ``words``, ``where`` and the others. At most 32 operators, of at most 100 characters each.
             typos: correct words that no entry contains, by one edit for up to five letters, by two for longer words: a
                 note ``did_you_mean`` lists the nearest words. They are searched only if the search finds nothing, also
                 by vectors. None takes the profile's setting: True, except in the documented ones.
             mode: ``full`` returns whole entries, ``scan`` light results; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
-            type: only this type.
-            severity: only this severity.
             tags: feeds the signal ``tag_overlap``; to *filter* by tags use ``where={"tags": {"$in": [...]}}``.
             where: filter on any field, applied before ranking: ``{"attrs.team": "core", "updated_at": {"$gte": t}}``;
                 operators ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains``, ``$and $or $nor $not``. At most
@@ -108,13 +106,12 @@ class Searchable(ABC):
                 (maximal marginal relevance: Carbonell and Goldstein 1998); similarity is the cosine of vectors, at
                 least 0, or common / all words if either has no vector (note ``diversity_by_words``). Scores do not
                 change. Excludes ``offset`` and ``group_by``, as does a reranker.
-            reranker: a function of the query and the best whole hits that returns a number per hit, higher is better
-                (see `Reranker`). Reranked hits come first, in its order; ``hit.raw["reranker"]`` is the number, and
-                scores do not change. It runs on a separate thread, once per query, after the vaults are released. If it
-                raises, times out, or returns anything but a finite number per hit, the order does not change (note
-                ``reranker_failed``). With ``diversity``, its numbers replace the score.
-            rerank_top: number of best hits to rerank, 1 to 1,000; each leg takes at least as many candidates.
-            rerank_timeout_s: time limit of the reranker in seconds, 0.01 to 86,400; capped by ``timeout_s``.
+            rerank: a function of the query and the 50 best whole hits that returns a number per hit, higher is better
+                (see `Reranker`), or a `Reranking` with other limits. Reranked hits come first, in its order;
+                ``hit.raw["reranker"]`` is the number, and scores do not change. It runs on a separate thread, once per
+                query, after the vaults are released. If it raises, takes longer than 10 s, or returns anything but a
+                finite number per hit, the order does not change (note ``reranker_failed``). With ``diversity``, its
+                numbers replace the score.
             timeout_s: time limit in seconds, 0.01 to 86,400; returns the results available by then. Late tiers are
                 skipped (note ``deadline``, and their `TierReport`), possibly all of them; embedding the query may take
                 half of the time; links are not followed after the limit. For `search_many` the limit is for all

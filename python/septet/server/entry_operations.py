@@ -63,11 +63,11 @@ def _list_entries(served: Serving, request: Any) -> dict[str, Any]:
 
 
 def _search(served: Serving, request: Any) -> dict[str, Any]:
-    options = set_fields(request, "q", "kind", "tag")
+    options = set_fields(request, "q", "kind", "type", "severity", "tag")
     if request.kind is not None:
         options["kinds"] = [request.kind]
-    if request.tag is not None:
-        options["where"] = {"tags": request.tag}
+    fields = {"type": request.type, "severity": request.severity, "tags": request.tag}
+    options["where"] = {name: value for name, value in fields.items() if value is not None} or None
     return served.searched.search(request.q, **options).to_dict()
 
 

@@ -19,7 +19,7 @@ from septet.model import fields
 from septet.model.fields import EntryFields
 from septet.profiles.builtin import BUILTIN
 from septet.query.facets import Bucket
-from septet.query.options import OPTIONS, Mode
+from septet.query.options import OPTIONS, WORDS, Mode
 from septet.retrieval.config import RetrievalProfile
 from septet.retrieval.retriever import Retriever
 from septet.service import inspected
@@ -60,6 +60,13 @@ class _Link(WireRequest):
     note: str = ""
 
 
+class _Words(WireRequest):
+    must: Annotated[str | list[str] | None, Field(description=WORDS["must"].help)] = None
+    must_not: Annotated[str | list[str] | None, Field(description=WORDS["must_not"].help)] = None
+    phrase: Annotated[str | list[str] | None, Field(description=WORDS["phrase"].help)] = None
+    prefix: Annotated[bool | str | list[str], Field(description=WORDS["prefix"].help)] = False
+
+
 #: Wire types by name in an annotation, for types that differ on the wire and those imported for type checkers only.
 _TYPES: Mapping[str, Any] = {
     **vars(fields),
@@ -75,6 +82,7 @@ _TYPES: Mapping[str, Any] = {
     "Time": WireTime,
     "Unpack": Unpack,
     "VectorLike": WireVector | dict[str, WireVector],
+    "Words": _Words,
 }
 #: JSON types of abstract types.
 _ABSTRACT: Mapping[Any, Any] = {Collection: list, Iterable: list, Mapping: dict, Sequence: list, object: Any}

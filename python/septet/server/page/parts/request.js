@@ -31,10 +31,12 @@ export function requestOf(params) {
   take("profile", "profile");
   take("kind", "kinds", words);
   take("domain", "domain");
-  take("type", "type");
-  take("severity", "severity");
   take("tags", "tags", words);
   take("where", "where", filter);
+  for (const name of ["type", "severity"]) {
+    const field = { [name]: params[name] };
+    if (params[name]) request.where = request.where ? { $and: [request.where, field] } : field;
+  }
   take("min_score", "min_score", number);
   take("expired", "include_expired", () => true);
   take("memories", "include_memories", () => true);
