@@ -14,6 +14,14 @@ DATA = Path(__file__).parent / "data"
 NOW = 1_760_000_000.0
 SIGNALS = ("semantic", "vector", "severity", "temporal_decay", "tag_overlap", "domain_match", "graph_proximity")
 
+
+
+def where_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return ``where`` with the recorded options that are fields of it, which are taken out of the options."""
+    fields = {name: options.pop(name) for name in ("type", "severity") if name in options}
+    return {"where": {**options.get("where", {}), **fields}} if fields else {}
+
+
 _TIMES = {"createdAt": "created_at", "updatedAt": "updated_at", "validFrom": "valid_from", "validUntil": "valid_until"}
 _ATTRS = {"example": "example", "counterExample": "counter_example", "why": "why", "origin": "origin"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from golden.differences import differs
-from golden.loader import NOW, recording, vault_of
+from golden.loader import NOW, recording, vault_of, where_of
 from golden.reference import Corpus, search
 from septet import Federation, Vault
 from septet.sqlite.tables import fulltext
@@ -166,6 +166,7 @@ def test_filters_leave_the_recorded_memories(case, memories):
     limit = options.pop("limit", TAKEN)
     if "projectPath" in options:
         options["where"] = {"attrs.project_path": options.pop("projectPath")}
+    options |= where_of(options)
     assert memories_found(memories, case["query"], limit, **options) == case["ids"]
 
 

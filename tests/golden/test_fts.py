@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from golden.differences import TERMS, differs
-from golden.loader import NOW, agent_vault, recording, vault_of
+from golden.loader import NOW, agent_vault, recording, vault_of, where_of
 from golden.reference import RECORDED, Corpus, expression, is_valid
 from septet import Vault
 from septet.errors import QueryError
@@ -111,6 +111,7 @@ def test_filters_leave_the_recorded_hits(case):
     options["include_expired"] = options.pop("includeExpired", False)
     if "origin" in options:
         options["where"] = {"attrs.origin": options.pop("origin")}
+    options |= where_of(options)
     others = [{"id": "packed", "title": "Database database", "origin": "pack", "tags": []}] * ("where" in options)
     # A further entry shifts the statistics of BM25, so with it the ids are compared and not the scores.
     with vault_of([{**entry, "origin": "agent"} for entry in AGENT] + others) as vault:

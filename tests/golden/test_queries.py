@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from golden.differences import QUERIES, SWITCHES
-from golden.loader import SIGNALS, is_zero, recording
+from golden.loader import SIGNALS, is_zero, recording, where_of
 from golden.reference import RECORDED, Corpus, Ranked, Ranking, search
 from septet import Vault
 from septet.model.results import Results
@@ -52,6 +52,7 @@ class Case:
 
     def by_septet(self, agent: Callable[[bool, bool], Vault]) -> Results:
         options = {k: v for k, v in self.options.items() if k not in ("maxTokens", "confidenceThreshold")}
+        options |= where_of(options)
         if "maxTokens" in self.options:
             options["max_tokens"] = self.options["maxTokens"]
             cuts = {"confident_score": self.options["confidenceThreshold"]}

@@ -56,7 +56,7 @@ def test_the_filters_are_those_of_a_slow_twin(given_entries, must, must_not, phr
         ):
             expected = {f"e{n}" for n, entry in enumerate(given_entries) if twin(entry)}
             query = " ".join(WORDS)
-            found = vault.search(query, **{name: value}, **options)
+            found = vault.search(query, words={name: value}, **options)
             assert set(found.ids) == expected
             assert found.total == len(expected)
 

@@ -63,7 +63,7 @@ def test_an_entry_that_matches_nothing_is_told_the_words(vault):
         ("e00", {"domain": "security"}, "domain"),
         ("e00", {"where": {"tags": "t"}}, "where tags"),
         ("e00", {"kinds": ["chunk"]}, "kinds"),
-        ("e00", {"severity": "critical"}, "severity"),
+        ("e00", {"where": {"severity": "critical"}}, "where severity"),
         ("expired", {}, "valid"),
         ("future", {}, "valid"),
         ("memory", {}, "kind"),

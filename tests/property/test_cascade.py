@@ -241,9 +241,9 @@ def test_words_asked_for_beside_the_query_are_words_of_the_cascade():
     with Vault(":memory:") as vault:
         vault.add(id="both", title="auth token", description="gateway")
         vault.add(id="one", title="auth flow")
-        for asked in ({"must": "token"}, {"prefix": "tok"}, {"phrase": "auth token"}):
-            found = vault.search("auth", profile="recall", **asked)
-            assert (found.ids, found.matched_by) == (["both"], "all"), asked
+        for words in ({"must": "token"}, {"prefix": "tok"}, {"phrase": "auth token"}):
+            found = vault.search("auth", profile="recall", words=words)
+            assert (found.ids, found.matched_by) == (["both"], "all"), words
         assert vault.search("auth tok", profile="recall", words={"prefix": True}).ids == ["both"]
         assert vault.search("what is", profile="recall", words={"must": "gateway"}).ids == ["both"]
         assert vault.search("auth", profile="recall", words={"must_not": "token"}).ids == ["one"]

@@ -30,9 +30,9 @@ NO_CALLS = re.compile(
 #: Arguments that no command passes on.
 OF_PROGRAMS = re.compile(
     r"clock\(\)|datetime\.now|search_many|\*\*fields|CallableEmbedder|EmbeddingOptions|format='json' wants|filled\(\)|"
-    r"`model=`|to_scipy|query_vectors|vectors=(?: is for|: leave)|who made vectors=|requires vectors=|^reranker=|"
+    r"`model=`|to_scipy|query_vectors|vectors=(?: is for|: leave)|who made vectors=|requires vectors=|^rerank=|"
     r"^remember\(\)|Redactor\(|expired=True|^similar\(\)|ids are text|delete takes ids or|use where=|^reads=|"
-    r"or leave out model=|query vector's model=|index_vectors\("
+    r"or leave out model=|query vector's model=|index_vectors\(|Did you mean"
 )
 CALL = re.compile(r"[a-z_][\w.]*\((?!s\))[^()\s]*\)|(?<![-\w?&/])[a-z_]+=(?=$|[\s,;)'\"\[{:]|True|False|None|\w)")
 

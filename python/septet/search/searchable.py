@@ -217,7 +217,7 @@ class Searchable(ABC):
         workers = min(thread_count(threads), len(texts))
         # Options are checked once, with the first query.
         base = self._plan(texts[0], {**options, "query_vector": vectors[0]}, "search_many")
-        if base.web is not None or options.get("prefix") is True:
+        if base.web is not None or (options.get("words") or {}).get("prefix") is True:
             # Each query has its own filters.
             return [self.search(text, **{**options, "query_vector": v}) for text, v in zip(texts, vectors)]
         tiers = self._tiers() if base.tiers is None else self._named_tiers(base.tiers)

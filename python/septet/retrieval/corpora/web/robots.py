@@ -52,7 +52,7 @@ def expect_protego() -> None:
         QueryError: it is not.
     """
     if find_spec("protego") is None:
-        cure = "pip install 'septet[web]', or set scraper_robots_txt_respect=False"
+        cure = "pip install 'septet[web]', or switch scraper_robots_txt_respect off"
         raise QueryError(f"web_read_pages needs the extra that reads robots.txt: {cure}")
 
 
