@@ -15,7 +15,6 @@ NOW = 1_760_000_000.0
 SIGNALS = ("semantic", "vector", "severity", "temporal_decay", "tag_overlap", "domain_match", "graph_proximity")
 
 
-
 def where_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return ``where`` with the recorded options that are fields of it, which are taken out of the options."""
     fields = {name: options.pop(name) for name in ("type", "severity") if name in options}

@@ -243,7 +243,9 @@ def test_a_word_that_is_only_begun_is_not_needed_and_those_that_a_filter_asks_fo
         vault.add(id="b", title="sigma lightweight")
         vault.add(id="c", title="omega sigma")
         assert vault.search("omega lightw", words={"prefix": True}, profile=ALL).ids == ["a", "b"]
-        assert vault._plan("omega lightw", {"words": {"prefix": True}, "profile": ALL}).query.needed == ((("omega",), ()),)
+        assert vault._plan("omega lightw", {"words": {"prefix": True}, "profile": ALL}).query.needed == (
+            (("omega",), ()),
+        )
         assert vault.search("omega", words={"must": "sigma"}, profile=ALL).ids == ["c", "b"]
         assert vault.search("omega -sigma", syntax="web", profile=ALL).ids == ["a"]
 
