@@ -130,8 +130,8 @@ PAGES = (
         "What `septet serve` and `septet mcp` are made of, to mount in an application of yours. The guides to "
         "[HTTP](../http.md) and [MCP](../mcp.md) have examples.",
         "",
-        "service.opening.opened service.served.Served server.app.make_app server.settings.Settings mcp.protocol.mcp_app"
-        "mcp.protocol.make_server",
+        "service.opening.opened service.served.Served server.app.make_app server.settings.Settings "
+        "mcp.protocol.mcp_app mcp.protocol.make_server",
     ),
     Subject(
         "errors",

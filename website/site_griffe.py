@@ -14,8 +14,10 @@ __all__ = ["Septet"]
 
 #: `Vault`, `Vault.search` or `septet.notes.DEGRADING` in single backticks.
 _NAME = re.compile(r"(?<![`\[\w])`((?:septet\.)?[A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?`(?![`\]])")
-#: What makes a method of another one: the same on threads, the steps of a client taken one by one, or a refusal.
-_MAKERS = {"mirrored", "mirrored_static", "mirrored_retriever", "awaited", "blocking", "_absent"}
+#: Makers of a method that returns what another returns: of clients, and of the tiers of a federation.
+_BLOCKING = {"blocking", "remote", "of_highest", "of_holder"}
+#: All makers of methods, those of coroutines too.
+_MAKERS = _BLOCKING | {"mirrored", "mirrored_add", "mirrored_static", "mirrored_retriever", "awaited", "remote_async"}
 
 
 class Septet(griffe.Extension):
@@ -54,6 +56,8 @@ class Septet(griffe.Extension):
             return None
         kind, _, method = str(value.arguments[0]).partition(".")
         twin = _target(_target(of.module.members[kind]).all_members[method])
+        if isinstance(twin, griffe.Attribute) and isinstance(twin.parent, griffe.Class):
+            twin = self._mirrored(twin.parent, method, twin) or twin
         if not isinstance(twin, griffe.Function):
             raise TypeError(f"{of.path}.{name} is made of {kind}.{method}, which is no method")
         steps = kind == "Calls"
@@ -66,23 +70,14 @@ class Septet(griffe.Extension):
             returns=twin.returns.slice if steps and isinstance(twin.returns, griffe.ExprSubscript) else twin.returns,
             parent=of,
         )
-        blocks = str(value.function) == "blocking"
+        blocks = str(value.function) in _BLOCKING
         if not blocks:
             made.labels.add("async")
         said = f"`{'Client' if steps else kind}.{method}`, awaited: the same arguments, the same result."
         if blocks and twin.docstring is not None:
             said = twin.docstring.value
-        if str(value.function) == "_absent":
-            made.labels.discard("async")
-            said = f"Raise a `StoreError`: {_text(of.module, value.arguments[1])}."
         made.docstring = griffe.Docstring(said, parent=made, lineno=member.lineno)
         return made
-
-
-def _text(module: griffe.Module, given: Any) -> str:
-    """Return a text that is given as such, or as the name of one of the module."""
-    value = module.members[str(given)].value if str(given) in module.members else given  # type: ignore[union-attr]
-    return str(ast.literal_eval(str(value)))
 
 
 def _target(found: griffe.Object | griffe.Alias) -> griffe.Object:

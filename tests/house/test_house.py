@@ -33,7 +33,7 @@ MAX_LINES = 400
 #: The border is one page, however much crosses it.
 MAX_STUB_LINES = 1_200
 MAX_FUNCTION_LINES = 60
-MAX_ARCHITECTURE_LINES = 300
+MAX_ARCHITECTURE_LINES = 150
 
 #: Machine paths and brands of someone's computer have no place in what is shipped.
 FORBIDDEN = re.compile(r"/(?:work|home|root|Users)/\w|[A-Z]:\\Users|PRIVATE KEY|\b(?:TODO|FIXME|XXX)\b")
