@@ -159,7 +159,7 @@ def test_the_doctor_says_what_a_reader_may(filled, address, postgres, vault_name
     assert code == 0 and (role["may_write"], role["owns"]) == (False, False)
     assert filled("search", "backoff", "--vault", reader)[0] == 0
     code, _, err = filled("add", "Not allowed", "--vault", reader)
-    assert code == 3 and "grant the role of writers" in err
+    assert code == 3 and "grant septet_writer or septet_reader" in err
 
 
 def test_the_doctor_tells_a_server_that_is_away(septet, closed_port):
@@ -181,8 +181,8 @@ def test_the_status_measures_what_graphs_find(filled, address):
 
 def test_a_vault_that_is_not_there_is_not_made_by_reading(septet, address):
     code, _, err = septet("search", "x")
-    assert code == 3 and "no vault of this name" in err
-    with pytest.raises(Exception, match="no vault of this name"):
+    assert code == 3 and "the vault does not exist" in err
+    with pytest.raises(Exception, match="the vault does not exist"):
         PostgresVault(address, read_only=True)
 
 

@@ -282,7 +282,7 @@ def test_eight_writers_lose_nothing_and_counts_stay_exact(servers, open_vault):
 def test_a_worker_lets_read_and_refuses_a_vault_that_is_to_be_written(postgres, servers, open_vault):
     vault = open_vault()
     vault.add_many([{"id": f"a{number}", "title": f"Cookies {number}"} for number in range(8)])
-    with pytest.raises(StoreError, match=r"on a worker of a cluster, .*open it by the coordinator's address"):
+    with pytest.raises(StoreError, match=r"on a cluster worker, .*open it with the address of the coordinator"):
         open_vault(postgres.dsn(node=1))
     reader = open_vault(postgres.dsn(node=1), read_only=True)
     assert [hit.id for hit in reader.search("cookies")] == [hit.id for hit in vault.search("cookies")]

@@ -85,7 +85,7 @@ def test_a_closed_port_refuses_a_store(closed_port):
     ("address", "kind", "cure"),
     [
         ("postgresql://postgres@127.0.0.1:{port}/not_there", Unreachable, "see the name of the database"),
-        ("postgresql://nobody_at_all@127.0.0.1:{port}/postgres", Unauthorized, "see the user of the address"),
+        ("postgresql://nobody_at_all@127.0.0.1:{port}/postgres", Unauthorized, "check the user name in the address"),
         ("postgresql://u@nothing.invalid/db", Unreachable, "see the host of the address"),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_backend_that_is_ended_in_mid_read_is_told_with_its_code(store):
 
 
 def test_a_write_whose_backend_is_ended_before_its_commit_says_that_nobody_knows(store):
-    with pytest.raises(Unreachable, match="whether the write was stored is unknown"), store.writing() as write:
+    with pytest.raises(Unreachable, match="the write may or may not have been stored"), store.writing() as write:
         keep(write, "a")
         with store.maintaining() as sql:
             sql.execute("SELECT pg_terminate_backend(%s)", (write.sql.info.backend_pid,))
@@ -299,11 +299,11 @@ def test_threads_share_the_connections_that_a_full_server_gives(few, vault_name)
     first, second = store.begin_reading(5.0), store.begin_reading(5.0)
     first.end()
     store._reads.pool.probe(2)
-    with pytest.raises(Unreachable, match=r"has no connection left .*too many connections for role"):
+    with pytest.raises(Unreachable, match=r"accepts no more connections .*too many connections for role"):
         PostgresStore(few, vault_name)
     second.end()
     first, second = store.begin_reading(5.0), store.begin_reading(5.0)
-    with pytest.raises(StoreBusy, match="gives no further connection, and those of this process were in use"):
+    with pytest.raises(StoreBusy, match="accepts no more connections, and all connections of this process are in use"):
         store.begin_reading(0.2)
     for one in (first, second):
         one.end()

@@ -36,7 +36,7 @@ def test_a_vault_whose_number_is_another_ones_now_reads_and_writes_nothing(again
             vault.stats,
         ]
         for call in calls:
-            with pytest.raises(VaultReplaced, match="the database was made again"):
+            with pytest.raises(VaultReplaced, match="the database was recreated"):
                 call()
         assert [(one.id, one.title) for one in others.entries()] == [("a", "Salaries")]
     vault.close()

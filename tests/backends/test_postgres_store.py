@@ -284,7 +284,7 @@ def test_a_pooler_that_keeps_no_statements_gets_none_prepared(dsn, vault_name):
 
 
 def test_a_store_for_reading_makes_no_vault_and_takes_no_write(dsn, store, vault_name):
-    with pytest.raises(StoreError, match="there is no vault of this name"):
+    with pytest.raises(StoreError, match="the vault does not exist"):
         PostgresStore(dsn, "of nobody", read_only=True)
     reader = PostgresStore(dsn, vault_name, read_only=True)
     assert reader.vault == store.vault

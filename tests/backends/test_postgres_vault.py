@@ -171,7 +171,7 @@ def test_a_vault_is_not_opened_as_one_of_another_shape(dsn, vault_name):
         with PostgresVault(dsn, vault_name, **same) as vault:
             assert vault._store.vault[2:4] == (5, "halfvec")
     for other in ({"buckets": 32}, {"vectors": "vector", "read_only": True}):
-        with pytest.raises(StoreError, match=rf"was made with {next(iter(other))}=.*leave out"):
+        with pytest.raises(StoreError, match=rf"was created with {next(iter(other))}=.*omit"):
             PostgresVault(dsn, vault_name, **other)
 
 

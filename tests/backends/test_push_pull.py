@@ -258,7 +258,7 @@ def test_the_commands_push_and_pull_and_say_what_they_did(tmp_path, dsn, vault_n
         assert vault._store.vault[2:4] == (4, "halfvec")
     assert (code, out) == (0, "") and err.startswith("1 entry in ") and "nothing differs" in err
     code, _, err = septet("push", "agent.db", dsn, "--vault", vault_name, "--buckets", "5")
-    assert code == 3 and "was made with buckets=4, which stays: leave out buckets=5" in err
+    assert code == 3 and "was created with buckets=4, which cannot be changed: omit buckets=5" in err
     assert septet("push", "agent.db", dsn, "--vault", vault_name)[0] == 0
     code, out, _ = septet("pull", f"{dsn}?vault={vault_name}", "back.db", "--json")
     assert code == 0 and json.loads(out)["written"] == 1

@@ -74,7 +74,7 @@ def test_an_index_answers_searches_and_they_say_so_until_it_is_removed(world):
     assert 0.9 < recall.found <= 1.0
     found = searched([server_tier(world.store)], "", 2_000.0, **asked)
     (note,) = [note for note in found.notes if note.code == "approximate"]
-    assert f"of the 10 nearest it found {recall.found:.1%} for 60 of them" in note.cause
+    assert f"it found, of the true 10 nearest vectors, {recall.found:.1%} in a test with 60 of them" in note.cause
     index_vectors(world.store, "none")
     again = searched([server_tier(world.store)], "", 2_000.0, **asked)
     assert again.ids == exact.ids and "approximate" not in [note.code for note in again.notes]

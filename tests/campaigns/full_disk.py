@@ -52,7 +52,7 @@ def says_why(fault):
     said = str(fault)
     print(type(fault).__name__, said, file=sys.stderr)
     assert "disk is full" in said or "No space left" in said or "too large" in said or "larger" in said, said
-    assert "permission" not in said and "look for one that" not in said, said
+    assert "permission" not in said and "end the process that" not in said, said
 
 
 class Run:

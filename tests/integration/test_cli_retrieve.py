@@ -123,11 +123,11 @@ def test_parts_of_a_file_that_nothing_reads_are_named(run, tmp_path):
     file.write_text('{"search": {"recallLimit": 5}, "policy": {"qdrantUrl": "http://127.0.0.1:1"}}')
     _, _, err = run("retrieve", QUERY, "--config", str(file))
     assert "the block search is not read by the profile septet: set the profile recall" in err
-    assert "policy.qdrant_url is not read: it is for a corpus of your own" in err
-    assert "write its path as docs of the block corpora" in err
+    assert "policy.qdrant_url has no effect: only a custom corpus" in err
+    assert "set docs in the block corpora to its path" in err
     _, _, err = run("retrieve", QUERY, "--config", str(file), "--profile", "recall")
     assert "the block search" not in err and "search.embeddings" not in err
     file.write_text('{"search": {"embeddings": {"enabled": true}}, "policy": {"tantivyIndexRoot": "docs"}}')
     _, _, err = run("retrieve", QUERY, "--config", str(file), "--profile", "recall")
-    assert "search.embeddings is not read" in err and "write the block embedding with provider voyage" in err
-    assert "policy.tantivy_index_root is not read" in err
+    assert "search.embeddings has no effect" in err and "add the block embedding with provider voyage" in err
+    assert "policy.tantivy_index_root has no effect" in err

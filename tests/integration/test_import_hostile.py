@@ -169,7 +169,7 @@ def test_a_table_of_ten_thousand_columns_is_taken_or_refused_as_a_whole():
         assert vault.import_(lines, format="csv").entries == 1
         (entry,) = vault.load([hit.id for hit in vault.search("row")])
         assert (len(entry.attrs), entry.attrs["c9999"]) == (10_000, "9999")
-        with pytest.raises(BatchError, match=r"has 10,002 fields, the header 10,001"):
+        with pytest.raises(BatchError, match=r"has 10,002 fields, but the header has 10,001"):
             vault.import_([header, lines[1] + ",more"], format="csv")
 
 
@@ -185,7 +185,7 @@ WRONG_TABLES = {
     "a quote without an end": (b'title\n"never closed\nmore\n', "line 2: .*end of data"),
     "text behind a quote": (b'title\n"a"b\n', "line 2: it is not a row"),
     "two columns of one name": (b"title,title\na,b\n", "line 1: the header has 'title' twice"),
-    "more cells than names": (b"title\na,b\n", "line 2: it has 2 fields, the header 1"),
+    "more cells than names": (b"title\na,b\n", "line 2: the row has 2 fields, but the header has 1"),
     "no title and no text": (b"name,text\na,b\n", r"line 2: title and description are missing.*map=\{'text'"),
     "a byte that is not UTF-8": (b"title\ncaf\xe9\n", "line 2: title cannot be encoded"),
     "a byte that is not UTF-8 in a foreign cell": (b"title,x\na,caf\xe9\n", "line 2: attrs cannot be stored"),

@@ -26,7 +26,10 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(vault):
 
 
 def test_a_limit_on_the_size_of_files_is_named_and_nothing_is_lost(vault):
-    with no_larger_than(300_000), pytest.raises(StoreError, match=r"v\.db: .* no file larger than 300000 bytes"):
+    with (
+        no_larger_than(300_000),
+        pytest.raises(StoreError, match=r"v\.db: .* file size limit of this process is 300000 bytes"),
+    ):
         vault.add(title="word", description="long " * 200_000)
     assert len(vault) == 200 and len(vault.search("word", limit=999)) == 200
     vault.add(title="word")
@@ -34,6 +37,9 @@ def test_a_limit_on_the_size_of_files_is_named_and_nothing_is_lost(vault):
 
 
 def test_a_backup_without_room_names_the_backup_and_why(vault, tmp_path):
-    with no_larger_than(20_000), pytest.raises(StoreError, match=r"b\.db cannot be written .* larger than 20000 bytes"):
+    with (
+        no_larger_than(20_000),
+        pytest.raises(StoreError, match=r"b\.db cannot be written .* file size limit of this process is 20000 bytes"),
+    ):
         vault.backup(tmp_path / "b.db")
     assert sorted(file.name for file in tmp_path.iterdir() if not file.name.startswith("v.db")) == []

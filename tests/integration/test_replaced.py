@@ -193,7 +193,7 @@ def test_an_older_copy_that_is_written_over_the_file_is_noticed_before_anything_
         assert vault._store._writer.execute("PRAGMA wal_checkpoint").fetchone()[0] == 0
         path.write_bytes(path.with_name("copy.db").read_bytes())
         for write in ("add", "update", "delete"):
-            with pytest.raises(VaultReplaced, match="generation 1 that is there now did not come from it"):
+            with pytest.raises(VaultReplaced, match="found generation 1; nothing was written"):
                 WRITES[write](vault)
     with Vault(path) as vault:
         vault.add(id="x", title="word x")

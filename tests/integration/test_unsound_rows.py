@@ -87,7 +87,8 @@ def test_an_export_goes_on_past_it_and_the_commands_say_so(path, name, tmp_path,
     run = Commands(tmp_path, monkeypatch)
     code, out, said = run("export")
     assert (code, len(out.splitlines())) == (0, 5)
-    assert f"rows_left_out: left out, damaged or of another program: entries row 1, column {UNSOUND[name][1]}" in said
+    cause = "skipped rows that are damaged or were written by another program"
+    assert f"rows_left_out: {cause}: entries row 1, column {UNSOUND[name][1]}" in said
 
 
 @pytest.mark.parametrize("name", UNSOUND)
@@ -174,7 +175,7 @@ def test_the_doctor_does_not_follow_another_view_and_names_triggers(path, tmp_pa
     out = " ".join(out.split())
     assert code == 3
     assert "the view memories is another one than Septet makes" in out
-    assert "the trigger 'own' of entries is none that Septet makes" in out
+    assert "the trigger 'own' on entries was not created by Septet" in out
 
 
 def test_a_vault_that_does_not_say_its_generation_is_refused_by_reads_and_writes(path, tmp_path, monkeypatch):
@@ -268,7 +269,7 @@ def test_a_sync_does_not_wait_for_a_claim_that_nobody_makes(path, tmp_path, unti
 def test_a_sync_whose_claim_a_trigger_removes_raises(path, tmp_path):
     changed(path, "CREATE TRIGGER own AFTER INSERT ON claims BEGIN DELETE FROM claims; END")
     (tmp_path / "notes").mkdir()
-    with Vault(path, sidecar=False) as vault, pytest.raises(StoreError, match="claim"):
+    with Vault(path, sidecar=False) as vault, pytest.raises(StoreError, match="sync lock"):
         vault.sync(tmp_path / "notes", timeout_s=2)
 
 

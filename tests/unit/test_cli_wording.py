@@ -99,7 +99,7 @@ def test_no_message_that_a_command_can_print_names_a_call_of_python():
             "lower min_score to 0.1 and leave 'type' out of where",
             "lower --min-score to 0.1 and leave 'type' out of --where",
         ),
-        ("typos=False does not", "--no-typos does not"),
+        ("pass typos=False to turn off correction", "pass --no-typos to turn off correction"),
         ("septet: limit is 0: wanted 1 or more", "septet: --limit is 0: wanted 1 or more"),
         ("name one, for example with map={'text': 'description'}", "name one, for example with --map text=description"),
         ("septet: min_score is 2: wanted 0 to 1", "septet: min_score is 2: wanted 0 to 1"),

@@ -219,7 +219,7 @@ def test_a_tokenizer_of_another_model_is_told(folder):
     data = json.loads(path.read_text())
     data["model"]["vocab"]["z"] = 4000
     path.write_text(json.dumps(data))
-    with pytest.raises(EmbeddingConfigError, match="30 words, the tokenizer beside it uses number 4000"):
+    with pytest.raises(EmbeddingConfigError, match="30 tokens, but the tokenizer uses token id 4000"):
         LocalEmbedder(folder).embed(["z"])
 
 

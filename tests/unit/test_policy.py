@@ -232,7 +232,7 @@ def test_an_address_with_a_secret_or_without_a_host_is_refused_unseen(name, url)
 
 @pytest.mark.parametrize("key", ["tavily_api_key", "tavilyApiKey", "qdrantApiKey"])
 def test_a_key_in_a_configuration_is_refused_unseen(key):
-    with pytest.raises(ProfileError, match="keys are no settings") as raised:
+    with pytest.raises(ProfileError, match="an API key, which a policy cannot contain") as raised:
         Policy.from_dict({key: KEY})
     assert KEY not in str(raised.value)
 

@@ -103,7 +103,7 @@ def test_a_rule_of_the_user_runs_and_a_rule_that_is_switched_off_does_not():
     ("fields", "said"),
     [
         ({"rules": "none"}, "known are default, literal"),
-        ({"without": ["made-up"]}, "without names 'made-up'"),
+        ({"without": ["made-up"]}, "unknown rule 'made-up' in without"),
         ({"add": [("a", "(")]}, "'a' cannot be used: unclosed group; patterns"),
         ({"add": [("a", "(" * 5_000)]}, "'a' cannot be used: unclosed group"),
         ({"add": [("a", "(?=x)")]}, "without look-around"),

@@ -57,9 +57,9 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     ("decompress it, or give the stream gzip.open(path)", "decompress it: `zcat FILE | septet import -`"),
     ("decompress it, for example with gzip.open(stream)", "decompress it: `zcat FILE | septet import -`"),
     ("or split=None", "or leave out --split"),
-    ("typos=False does not", "--no-typos does not"),
-    ("pass secrets=, or set", "set"),
-    ("add session=, its name", "name it with --scope"),
+    ("pass typos=False to turn off", "pass --no-typos to turn off"),
+    ("pass it in secrets=, or set", "set"),
+    ("add session=NAME", "name it with --scope"),
     ("update_many() ", "an update by --where "),
     ("choose one with Client(url, tier=...)", "it must serve one of them alone"),
     ("and pass token=", "and name the token with token_env or token_file"),
@@ -68,7 +68,11 @@ _PHRASES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 #: The same with variable parts: a substring to test first, pattern and replacement.
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
-    ("read_only", r" (?:was opened|is opened) with read_only=True: .*", " is open for reading only"),
+    (
+        "read_only",
+        r" (?:was opened|is opened) with read_only=True(?:, which does not sync)?: .*",
+        " is open for reading only",
+    ),
     ("map=", r"map=\{'([^']*)': '([^']*)'\}", r"--map \1=\2"),
     ("=True", r"(leave out|omit) (batch|force)=True", r"\1 --\2"),
     ("to mean every entry", r"say (\{.*\}) to mean", r"say '\1' to mean"),

@@ -38,7 +38,9 @@ def error_of(status: int, body: object, where: str, *, reads: bool, masked: Call
         refusal = "refuses the token" if status == 401 else "forbids this call"
         return Unauthorized(f"{where} {refusal}: {message or f'status {status}'}")
     if not isinstance(code, str):
-        return Unreachable(f"{where} answers {status}, and not as septet does: is the address right?", status=status)
+        return Unreachable(
+            f"{where} answered {status}, which is not a Septet response: check the address", status=status
+        )
     message = message or f"error {masked(shown(code))}"
     if code in _MISTAKES:
         return (QueryError if reads else EntryError)(message)

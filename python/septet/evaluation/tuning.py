@@ -213,7 +213,7 @@ def _fitted(base: Profile, pools: Sequence[JudgedPool], measure: Measure) -> Pro
 
 def _tuning(base: Profile, after: Profile, rows: Sequence[WeightSet], gain: Difference, queries: int) -> Tuning:
     change = f"{gain.measure} {gain.before:.4f} -> {gain.after:.4f}, {gain.difference:+.4f}"
-    change += f" (95 % {gain.low:+.4f} to {gain.high:+.4f}) on queries not fitted on"
+    change += f" (95 % interval {gain.low:+.4f} to {gain.high:+.4f}) on held-out queries"
     accepted = gain.low > 0 and after.weights != base.weights
     reason = change if accepted else f"not above noise: {change}"
     profile = base

@@ -84,7 +84,9 @@ def bounded_lines(source: Any, count: Source) -> Iterator[str | bytes]:
             yield line if isinstance(line, str) else bytes(line)
     except UnicodeDecodeError as fault:
         count.line += 1
-        raise EntryError(f"it, or one of the next, is not UTF-8 ({fault.reason}): convert the source first") from None
+        raise EntryError(
+            f"this line or one of the next is not UTF-8 ({fault.reason}): convert the source to UTF-8 first"
+        ) from None
 
 
 class ImportFault(NamedTuple):

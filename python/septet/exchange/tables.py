@@ -75,7 +75,10 @@ class Table(Source):
             elif isinstance(row, EntryError):
                 yield row
             elif len(row) > len(names):
-                yield EntryError(f"it has {len(row):,} fields, the header {len(names):,}: quote what holds a delimiter")
+                yield EntryError(
+                    f"the row has {len(row):,} fields, but the header has {len(names):,}: quote fields that contain a "
+                    "delimiter"
+                )
             elif row:
                 cells = {name: cell for name, cell in zip(names, row) if cell}
                 yield _exported(cells) if self.json else cells

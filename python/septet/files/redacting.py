@@ -213,7 +213,9 @@ class _Redaction:
             if len(written) == len(changed):
                 self._step(sum(map(len, units)))
                 return units
-        raise StoreBusy(f"{self._store.path} is being changed all the time: redact it when fewer processes write")
+        raise StoreBusy(
+            f"{self._store.path} kept changing during the redaction: try again when fewer processes write to it"
+        )
 
     def _unit(self, family: Sequence[LiveEntry]) -> _Unit:
         counts = Counts()

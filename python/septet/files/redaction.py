@@ -71,7 +71,7 @@ class Redactor:
         known = {rule.name for rule in RULES[rules]}
         for name in names:
             if not isinstance(name, str) or name not in known:
-                raise EntryError(f"without names {shown(name)}: known are {', '.join(sorted(known))}")
+                raise EntryError(f"unknown rule {shown(name)} in without; available: {', '.join(sorted(known))}")
         self.rules: tuple[RedactionRule, ...] = (*added, *(rule for rule in RULES[rules] if rule.name not in names))
         self._settings = {"rules": rules, "add": [list(rule) for rule in added], "without": sorted(set(names))}
         if added:

@@ -232,7 +232,7 @@ def _planned(
         raise EntryError(f"{shown(new.path)} is a device, a pipe or a socket: name a folder, or a regular file")
     if stored is not None and name is not None and utf8(name, "name", EntryError).strip() != stored.name:
         raise EntryError(
-            f"{shown(stored.path)} is followed as {shown(stored.name)}, which stays: forget_root({stored.name!r}) first"
+            f"{shown(stored.path)} is already followed as {shown(stored.name)}: call forget_root({stored.name!r}) first"
         )
     root = new if stored is None else Root.from_json(stored.path, stored.name, stored.options)
     root = root.changed(**options, name=name)

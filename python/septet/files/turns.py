@@ -56,7 +56,7 @@ class Lease:
                     if self._claim(write):
                         return True
                     if not is_running(write):
-                        raise StoreError("the claim for syncing was not stored: see `septet doctor`")
+                        raise StoreError("the sync lock could not be stored: run `septet doctor` to check the vault")
             except StoreBusy:
                 # The transaction that replaces all chunks of a root may exceed the busy timeout.
                 busy += 1

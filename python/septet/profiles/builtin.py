@@ -267,10 +267,12 @@ _FUSED = 0.55
 
 PLANNED_RETRIEVAL = Profile.known(
     name="planned-retrieval",
-    description="The documented fusion of a corpus of planned retrieval: 0.55 cosine + 0.45 BM25 where both legs find "
-    "an entry, and what one leg finds keeps its score; both from 0 to 1, BM25 as x / (1 + x). With vectors that puts "
-    "what one leg alone finds before what both find: septet ranks far better, and so does this with shares for "
-    "vector_alone and text_alone, too.",
+    description=(
+        "The documented fusion for planned retrieval: 0.55 cosine + 0.45 BM25 for entries found by both "
+        "legs; entries found by one leg keep their score. Both scores range from 0 to 1, BM25 as x / (1 + "
+        "x). With vectors, entries found by one leg rank above entries found by both; the profile septet "
+        "ranks far better, as does this profile with shares set for vector_alone and text_alone."
+    ),
     text=TextRules.known(match="any", stop_words="keep", grams=True, names=False, snippet="match", typos=False),
     signals={
         "vector": Unless.known(unless=Unless.known(unless=_WORDED, of=Const.known(const=1.0)), of=_NEAR),

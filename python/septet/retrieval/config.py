@@ -213,13 +213,15 @@ def ignored(config: RetrievalConfig) -> list[str]:
     if config.search.embeddings.enabled:
         provider = config.search.embeddings.provider
         lines.append(
-            "search.embeddings is not read: a retriever compares what its vault embeds; write the block embedding "
+            "search.embeddings has no effect: a retriever uses the vectors of its vault; add the block embedding "
             f"with provider {provider}, or open the vault with embedder="
         )
     if config.policy is not None:
         lines += [
-            f"policy.{name} is not read: it is for a corpus of your own, given to Vault.retriever; to search another "
-            "vault, write its path as docs of the block corpora"
+            (
+                f"policy.{name} has no effect: only a custom corpus passed to Vault.retriever uses it; to search "
+                "another vault, set docs in the block corpora to its path"
+            )
             for name in ("qdrant_url", "tantivy_index_root")
             if getattr(config.policy, name) is not None
         ]

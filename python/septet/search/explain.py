@@ -169,7 +169,10 @@ def _reason(
         spent = sum(budget.costs[at] for at in budget.places if at < place)
         cost = budget.costs[place]
         return f"{where}, but it takes {cost} of max_tokens {plan.max_tokens}, and those before it take {spent}."
-    return f"{where}, after the {len(returned)} returned: the best scores so high that fewer suffice (confident_score)."
+    return (
+        f"{where}, after the {len(returned)} that were returned: the best score reached confident_score, so "
+        "fewer results are returned."
+    )
 
 
 def _rearrangers(plan: Plan) -> list[str]:

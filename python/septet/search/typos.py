@@ -37,7 +37,11 @@ def guess_note(guesses: Mapping[str, str], *, used: bool) -> Note:
     unknown = ", ".join(map(repr, guesses))
     meant = ", ".join(map(repr, guesses.values()))
     if used:
-        return Note("did_you_mean", f"no entry holds {unknown}: searched for {meant} instead", "typos=False does not")
+        return Note(
+            "did_you_mean",
+            f"no entry holds {unknown}: searched for {meant} instead",
+            "pass typos=False to turn off correction",
+        )
     return Note("did_you_mean", f"no entry holds {unknown}", f"did you mean {meant}?")
 
 

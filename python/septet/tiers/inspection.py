@@ -59,7 +59,7 @@ def answering_step(query: TextQuery, step: int | None) -> str:
         return "no step of the cascade has an answer"
     name, every, words = query.steps[step]
     condition = "any word" if not every else "all words" if step == 0 else " and ".join(query.terms[at] for at in words)
-    return f"the step that answers, {name!r}, asks for {condition}"
+    return f"the step that returned results, {name!r}, requires {condition}"
 
 
 def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_parts: float) -> str:

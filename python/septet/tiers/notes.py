@@ -37,14 +37,14 @@ def no_vectors(tier: str) -> Note:
 
 def vectors_incomplete(plan: Plan, missing: int, of: int, tier: str) -> Note:
     """Return the note that some entries have no vector yet."""
-    effect = "how near they are was estimated" if plan.profile.estimates else "they count as not near"
+    effect = "their similarity was estimated" if plan.profile.estimates else "they count as not near"
     cause = f"{missing} of {of} entries have no vector yet; {effect}"
     return Note("vectors_incomplete", cause, "embed(), or add entries with vector=", tier)
 
 
 def vectors_disagree(model: str, tier: str) -> Note:
     """Return the note that the vectors of a space disagree with words."""
-    cause = f"entries that share rare words are hardly nearer than others by the vectors of {model!r}: words decide"
+    cause = f"the vectors of {model!r} barely separate related entries from unrelated ones: results are ranked by words"
     return Note("vectors_disagree", cause, "check that all come from this model, and add those that do not again", tier)
 
 
@@ -57,5 +57,5 @@ def model_assumed(model: str, others: Sequence[str], tier: str) -> Note:
 def rows_left_out(rows: Sequence[Unsound], tier: str) -> Note:
     """Return the note on rows with invalid content, which were excluded."""
     more = f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
-    cause = f"left out, damaged or of another program: {rows[0]}{more}"
+    cause = f"skipped rows that are damaged or were written by another program: {rows[0]}{more}"
     return Note("rows_left_out", cause, "see `septet doctor`, restore a backup, or store them again", tier)

@@ -311,7 +311,10 @@ class Following(Synced, Searchable):
         from septet.files.drift import OnSearch
 
         if self._store.read_only:
-            raise ReadOnly(f"{self._store.path} is opened with read_only=True: without sync_on_search and sync_on_open")
+            raise ReadOnly(
+                f"{self._store.path} is opened with read_only=True, which does not sync: omit sync_on_search and "
+                "sync_on_open"
+            )
         looks = OnSearch(self._store, self.sync, self._clock)
         if budget is not None:
             self._on_search = looks, budget

@@ -105,8 +105,8 @@ class ModelWeights:
         table, kind = self._view(f"{self._names.words}.weight")
         if ids.size and ids.max() >= len(table):
             raise self._fault(
-                f"it has {len(table)} words, the tokenizer beside it uses number {ids.max()}: "
-                "they belong to different models, fetch both again"
+                f"it has vectors for {len(table)} tokens, but the tokenizer uses token id {ids.max()}: the files "
+                "belong to different models; download both again"
             )
         words = _float32(table[ids], kind)
         self._check_file()

@@ -146,7 +146,7 @@ def _no_space_notes(
 ) -> tuple[Note, ...]:
     if spaces:
         models = ", ".join(sorted({f"{t.space.model} ({t.space.dimensions})" for t in spaces}))
-        cause = f"the vectors are of {models}, and no embedder of these is available; searched without vectors"
+        cause = f"the vectors were made with {models}, for which no embedder is available; searched without vectors"
         change = f"call embed() to change to {current}, or give previous_embedder="
         return (Note("other_model", cause, "give that embedder" if current is None else change),)
     if not read.tables.entries.any_searchable(read, memories=memories):

@@ -120,7 +120,8 @@ def check_file(path: str) -> str:
     """
     if _ADDRESS.search(path):
         raise StoreError(
-            "an address is no file: wanted a path, or postgresql://host/database?vault=NAME, which PostgresVault opens"
+            "path is a database address: wanted the path of a file; open postgresql://host/database?vault=NAME "
+            "with PostgresVault"
         )
     return path
 
@@ -138,7 +139,9 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
     from urllib.parse import quote, unquote
 
     if not is_dsn(dsn) and "=" not in dsn:
-        raise StoreError("this is no address of a server: wanted postgresql://user@host/database; Vault opens files")
+        raise StoreError(
+            "address is not a PostgreSQL URL: wanted postgresql://user@host/database; open a file with Vault"
+        )
     # A password may hold a question mark.
     begin = dsn.find("@") + 1 if "@" in dsn.partition("://")[2].partition("/")[0] else 0
     head, _, query = dsn[begin:].partition("?")

@@ -77,21 +77,22 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             return Unreachable(f"{path} did not answer in time ({message})")
         case _ if is_full(fault):
             return Unreachable(
-                f"{path} has no connection left ({message}): raise its max_connections, or put a pooler before it"
+                f"{path} accepts no more connections ({message}): raise max_connections on the server, or use a "
+                "connection pooler"
             )
         case _ if _is_refused(fault, message):
-            return Unauthorized(f"{path} does not let you in ({message}){_what_to_see(message)}")
+            return Unauthorized(f"{path} refused the login ({message}){_what_to_see(message)}")
         case pg.ReadOnlySqlTransaction():
             cause = "it is a standby, or the vault is open for reading"
             return ReadOnly(f"{path} does not take writes ({message}): {cause}")
         case pg.InsufficientPrivilege():
             return ReadOnly(f"{path}: {message}: {_who_may(message)}")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
-            return StoreBusy(f"{path}: other writers were in the way ({message}): try again")
+            return StoreBusy(f"{path}: the write conflicted with another writer ({message}): try again")
         case pg.InvalidSqlStatementName() | pg.DuplicatePreparedStatement():
             return StoreBusy(
-                f"{path}: the server forgot what was prepared ({message}): try again; behind a pooler that shares "
-                "connections open the vault with prepare=False"
+                f"{path}: a prepared statement no longer exists on the server ({message}): try again; behind a "
+                "connection pooler, open the vault with prepare=False"
             )
         case psycopg.DataError() if "NUL" in message or isinstance(fault, pg.UntranslatableCharacter):
             return EntryError(f"{path}: {message}: PostgreSQL stores no NUL character; leave it out")
@@ -127,11 +128,11 @@ _NOT_LET_IN = re.compile(
 )
 #: Messages of a server or of libpq about a refused connection, without a code, and their remedies.
 _REFUSED = {
-    "password": ": see the user of the address, and its password in ~/.pgpass, PGPASSWORD or the address",
-    'role "': ": see the user of the address, or have its role made",
+    "password": ": check the user name in the address, and the password in ~/.pgpass, PGPASSWORD or the address",
+    'role "': ": check the user name in the address, or create the role with createuser",
     'database "': ": see the name of the database, or make it with createdb",
-    "no pg_hba.conf entry": ": have pg_hba.conf of the server let this user in from here",
-    "onnection refused": ": see whether the server runs there, and host and port of the address",
+    "no pg_hba.conf entry": ": allow this user and host in pg_hba.conf on the server",
+    "onnection refused": ": check that the server is running, and the host and port in the address",
     "resolve host": ": see the host of the address",
 }
 
@@ -146,8 +147,8 @@ def _who_may(message: str) -> str:
     if "must be owner" in message:
         return "open it as the owner of the tables, whom `septet postgres status` names"
     if "for database" in message:
-        return "have somebody run `septet postgres init` who may make a schema there, or grant CREATE on the database"
-    return "have the owner grant the role of writers or readers: GRANT septet_writer, or septet_reader, to this user"
+        return "run `septet postgres init` as a role that may create schemas, or grant this role CREATE on the database"
+    return "ask the owner of the tables to grant septet_writer or septet_reader to this user"
 
 
 _Asked = ParamSpec("_Asked")

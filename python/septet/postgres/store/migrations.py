@@ -41,8 +41,8 @@ def version_of(sql: psycopg.Connection[Any], path: str) -> int:
     version: str = row[0]
     if not version.isdecimal() or len(version) > MOST_DIGITS:
         raise StoreError(
-            f"{path}: schema_version in septet.meta is {shown(version)}, and no number: "
-            f"see in a backup what it was; this Septet knows {SCHEMA_VERSION}"
+            f"{path}: schema_version in septet.meta is {shown(version)}: wanted a number; restore the value from "
+            f"a backup (this Septet supports version {SCHEMA_VERSION})"
         )
     return int(version)
 
@@ -73,8 +73,8 @@ def check_encoding(sql: psycopg.Connection[Any], path: str) -> None:
     stored = sql.info.parameter_status("server_encoding")
     if stored not in (None, "UTF8"):
         raise StoreError(
-            f"{path}: the database stores texts as {stored}, which cannot hold all of them: "
-            "make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+            f"{path}: the database has the encoding {stored}: wanted UTF8; create one with CREATE DATABASE ... "
+            "ENCODING 'UTF8' TEMPLATE template0"
         )
 
 

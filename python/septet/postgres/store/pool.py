@@ -219,8 +219,8 @@ class Pool:
                 called.get(timeout=max(until - time.monotonic(), 0.0))
         except Empty:
             raise StoreBusy(
-                f"{self._path} gives no further connection, and those of this process were in use: "
-                "raise its max_connections, or ask on fewer threads"
+                f"{self._path} accepts no more connections, and all connections of this process are in use: raise "
+                "max_connections on the server, or use fewer threads"
             ) from refused
         finally:
             if called in self._waiting:

@@ -308,7 +308,7 @@ class PostgresStore:
             if ending and isinstance(error, Unreachable) and not isinstance(fault, AGAIN):
                 # Without this error as its cause: outer calls must not retry.
                 error.__cause__ = fault
-                cure = "whether the write was stored is unknown: look, or write it again"
+                cure = "the write may or may not have been stored: check for it, or write again"
                 raise Unreachable(f"{error}; {cure}") from error
             raise error from fault
         finally:
@@ -332,8 +332,8 @@ class PostgresStore:
             return _SAME
         if not self.read_only:
             raise StoreError(
-                f"{self.path} is on a worker of a cluster, and writes are numbered by its coordinator: "
-                "open it by the coordinator's address, or for reading alone"
+                f"{self.path} is on a cluster worker, which cannot write: open it with the address of the "
+                "coordinator, or open it read-only"
             )
         return _SAME_THERE
 

@@ -94,14 +94,15 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
         row = sql.execute(find, (name,), binary=True).fetchone()
     if row is None:
         raise StoreError(
-            f"{path}: there is no vault of this name: open it for writing once, or see `septet postgres status`"
+            f"{path}: the vault does not exist: open it for writing to create it, or list the vaults with `septet "
+            "postgres status`"
         )
     vault = VaultRow(*row)
     for option, wanted, there in (("buckets", shape.buckets, vault.buckets), ("vectors", shape.vectors, vault.vectors)):
         if wanted not in (None, there):
             raise StoreError(
-                f"{path} was made with {option}={there!r}, which stays: leave out {option}={wanted!r}, "
-                "or copy it to another vault with `septet pull` and `septet push`"
+                f"{path} was created with {option}={there!r}, which cannot be changed: omit {option}={wanted!r}, or "
+                "copy the vault to a new one with `septet pull` and `septet push`"
             )
     return vault
 
@@ -132,6 +133,6 @@ def check_same(link: ServerLink, vault: VaultRow, rows: list[tuple[Any, ...]], p
     # A standby may not have a new vault yet.
     elif rows or link.execute("SELECT pg_is_in_recovery()").fetchone() == (False,):
         raise VaultReplaced(
-            f"{path}: the database was made again, and the number of this vault is another vault's, or unused; "
-            "nothing was written: open it again"
+            f"{path}: the database was recreated while the vault was open; nothing was written: close the vault "
+            "and open it again"
         )

@@ -159,7 +159,7 @@ def approximate(space: Space, measured: str | None, tier: str) -> Note:
     cause = f"an index chose among the vectors of {space.model}"
     if measured is not None:
         share, k, queries = json.loads(measured)
-        cause += f"; of the {k} nearest it found {share:.1%} for {queries:,} of them"
+        cause += f"; it found, of the true {k} nearest vectors, {share:.1%} in a test with {queries:,} of them"
     return Note("approximate", cause, "index_vectors('none') searches exactly", tier)
 
 

@@ -80,7 +80,7 @@ def _answered(read: PostgresReading, query: ListingQuery[Any], hidden: list[int]
         counts = table.values(read, what.field, what.by, _listed(query.request, hidden), most)
         other = counts.every - sum(count for _, count in counts.counts)
         return Counted(counts.counts, counts.total, counts.missing, counts.distinct, other)
-    raise TypeError(f"a listing on PostgreSQL is not asked for {type(query).__name__}")
+    raise TypeError(f"listing on PostgreSQL does not support {type(query).__name__}")
 
 
 def _listed(request: Request, hidden: list[int] | tuple[()]) -> ListingSelection:

@@ -241,7 +241,7 @@ class PostgresSession:
         """Add the notes on one query to those on all."""
         view, name = self.view, self.name
         if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
-            cause = f"a word of the query is a phrase to full text, and {MOST_ENTRIES:,} entries were looked at for it"
+            cause = f"a word of the query was searched as a phrase, for which {MOST_ENTRIES:,} entries were read"
             notes = [*notes, Note("phrase_cut", cause, "ask with rarer words, or narrow the search", name)]
         if plan.query.has_phrase and plan.asks_text and plan.profile.text.constants is not None:
             notes = [*notes, constants_of_fts5(name)]

@@ -308,7 +308,7 @@ def _copy_to_file(vault: AnyVault, path: str, progress: Callable[[int, int], Non
 
     target = Path(path)
     if os.path.lexists(target):
-        raise StoreError(f"{shown(path)} is there already: name a file that is not, or delete it first")
+        raise StoreError(f"{shown(path)} already exists: choose another path, or delete the file first")
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
         with Vault(part, sidecar=False, history=0) as copy:

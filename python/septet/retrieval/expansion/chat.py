@@ -277,7 +277,7 @@ def _keys(config: ExpansionConfig, secrets: Resolver) -> list[SecretStr]:
     try:
         value = secrets(name)
     except Exception as fault:  # noqa: BLE001 - foreign code, whose error may hold the key
-        raise ProfileError(f"the key {shown(name)} cannot be had: {type(fault).__name__}") from None
+        raise ProfileError(f"the key {shown(name)} cannot be read: {type(fault).__name__}") from None
     if value is None or (isinstance(value, str) and not value.strip()):
         raise ProfileError(f"no API key for {config.chosen}: set {shown(name).strip(chr(39))}, or give apiKey")
     try:

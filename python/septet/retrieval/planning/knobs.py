@@ -255,7 +255,7 @@ def read_variables(source: Mapping[str, str], knobs: Knobs, strict: bool = True)
         n for names in SECRETS.values() for n in names
     }
     ours = sorted(name for name in source if isinstance(name, str) and name.startswith(OURS))
-    problems += [_near(f"{shown(name)} is no knob", name, known) for name in ours if name not in known]
+    problems += [_near(f"unknown policy setting {shown(name)}", name, known) for name in ours if name not in known]
     return values, problems
 
 
@@ -301,7 +301,7 @@ def read_keys(resolver: Resolver) -> tuple[dict[str, SecretStr], list[str]]:
 def checked_keys(secrets: object) -> tuple[dict[str, SecretStr], list[str]]:
     """Return the valid keys, and the problems of invalid ones without their values."""
     if not isinstance(secrets, Mapping) or not all(isinstance(name, str) and name in SECRETS for name in secrets):
-        return {}, [f"secrets are no keys by their names: wanted {' or '.join(SECRETS)}"]
+        return {}, [f"secrets is not a dict of API keys by name: wanted {' or '.join(SECRETS)}"]
     checked = {name: _key(secrets.get, name) for name in secrets}
     keys = {name: key for name, (key, _) in checked.items() if key is not None}
     return keys, [problem for _, problem in checked.values() if problem]
@@ -334,11 +334,11 @@ def _camel(name: str) -> str:
 def _unknown(key: Any, known: Iterable[str]) -> str:
     key = exact(key)
     if not isinstance(key, str):
-        return f"{shown(key)} is no knob: names are text"
+        return f"unknown policy setting {shown(key)}: names are text"
     for secret, variables in SECRETS.items():
         if key in (secret, _camel(secret)):
-            return f"{secret} is a key, and keys are no settings: pass secrets=, or set {variables[0]}"
-    return _near(f"{shown(key)} is no knob", key, known)
+            return f"{secret} is an API key, which a policy cannot contain: pass it in secrets=, or set {variables[0]}"
+    return _near(f"unknown policy setting {shown(key)}", key, known)
 
 
 def _near(problem: str, name: str, known: Iterable[str]) -> str:

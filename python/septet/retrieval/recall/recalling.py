@@ -218,7 +218,7 @@ def within_of(scope: Mapping[str, object] | None) -> str:
     if not isinstance(within, str) or within not in WITHIN:
         raise QueryError(f"scope is within {shown(within)}: wanted one of {', '.join(WITHIN)}")
     if within == "session" and scope.get("session") is None:
-        raise QueryError("scope is within a session and names none: add session=, its name")
+        raise QueryError("scope is limited to a session, but has no session name: add session=NAME")
     return within
 
 

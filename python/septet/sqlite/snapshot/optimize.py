@@ -96,4 +96,7 @@ def _load(manager: SnapshotManager, store: SqliteStore, now: float, terms: bool)
             return
         if last is not None:
             manager.build(store)
-    raise StoreBusy(f"{store.path} changed {TURNS} times while its arrays were made: optimize it when fewer write")
+    raise StoreBusy(
+        f"{store.path} changed during each of {TURNS} attempts to optimize it: try again when fewer processes "
+        "write to it"
+    )

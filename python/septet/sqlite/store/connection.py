@@ -347,7 +347,7 @@ def no_room(path: str, needed: int = 0) -> str | None:
     sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
     if limit == resource.RLIM_INFINITY or max([needed, *sizes]) + LEAST_FREE <= limit:
         return None
-    return f"this process may make no file larger than {limit} bytes, see `ulimit -f`"
+    return f"the file size limit of this process is {limit} bytes: raise it with `ulimit -f`"
 
 
 def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreError:
@@ -364,8 +364,8 @@ def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreEr
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
     if "locked" in text or "busy" in text:
         return StoreBusy(
-            f"{path} stayed locked by another process for longer than this one waits: look for one that holds a write "
-            f"open (`fuser {path}` or `lsof {path}` lists them)"
+            f"{path} is locked by another process: end the process that is writing to it (`fuser {path}` or `lsof "
+            f"{path}` lists the candidates)"
         )
     if "unable to open" in text or "disk I/O" in text:
         return _unopenable(path, text)

@@ -131,8 +131,8 @@ class Identity:
             raise VaultReplaced(f"{fault}, and nothing was written: {_REOPEN}")
         if state != self.seen and not _contains(sql, state, self.seen):
             raise VaultReplaced(
-                f"the content of {self._path} was replaced: generation {self.seen[0]} was seen here, and generation "
-                f"{state[0]} that is there now did not come from it, so nothing was written: {_REOPEN}"
+                f"{self._path} was replaced while it was open: expected a successor of generation {self.seen[0]}, "
+                f"found generation {state[0]}; nothing was written: {_REOPEN}"
             )
 
     def wrote(self, state: State) -> None:
@@ -145,8 +145,7 @@ class Identity:
         self.touched()
         if self._known and (fault := self._fault() or self._fault_of_log()):
             raise VaultReplaced(
-                f"{fault}, during a write, which the present file does not contain: close this vault, open it again "
-                "and repeat the write"
+                f"{fault} during a write, and the write is lost: close the vault, open it again and repeat the write"
             )
 
     def touched(self) -> bool:
@@ -169,7 +168,7 @@ class Identity:
         fault = self._fault() if self._known else ""
         if not fault:
             return []
-        cause = f"{fault}; what was open before answers"
+        cause = f"{fault}; searches still read the file that was opened first"
         return [Note("vault_replaced", cause, "close the vault and open it again", tier)]
 
     def _fault(self) -> str:
@@ -278,8 +277,8 @@ def place_note(path: str) -> Note | None:
     program = filesystem.synchronised(path)
     if program:
         cause = (
-            f"{path} is in a folder that {program} seems to synchronise: it is written without a log, so searches and "
-            "writes wait for each other, and two machines that write it lose one of the two"
+            f"{path} is in a folder that appears to be synced by {program}: the write-ahead log is off, so "
+            "searches and writes block each other, and writes from two machines overwrite each other"
         )
         return Note("synchronised_folder", cause, "keep the vault elsewhere, and backup() into the folder")
     return None

@@ -102,7 +102,7 @@ class traced(translated):
 
 def unsound_error(path: str, row: Unsound) -> StoreError:
     """Return the error for an unsound value in a vault's file."""
-    return StoreError(f"{path} holds what Septet does not write, {row}: {RESTORE}")
+    return StoreError(f"{path} has content that was not written by Septet, {row}: {RESTORE}")
 
 
 #: Errors that unexpected values raise in code.
@@ -198,7 +198,7 @@ def table_faults(sql: sqlite3.Connection) -> list[str]:
         faults.append("the view memories is another one than Septet makes")
     names = ", ".join(f"'{table.name}'" for table in _tables())
     triggers = sql.execute(f"SELECT name, tbl_name FROM sqlite_master WHERE type = 'trigger' AND tbl_name IN ({names})")
-    faults += [f"the trigger {shown(name)} of {table} is none that Septet makes" for name, table in triggers]
+    faults += [f"the trigger {shown(name)} on {table} was not created by Septet" for name, table in triggers]
     return faults
 
 

@@ -372,7 +372,9 @@ class LocalSession:
             notes.append(Note("index_mismatch", cause, "check the file with SQLite's integrity_check", name))
         if manager.damaged:
             cause = "a file of the sidecar was damaged, and was removed; its content is rebuilt"
-            notes.append(Note("sidecar_damaged", cause, "nothing, or check the disk if it happens again", name))
+            notes.append(
+                Note("sidecar_damaged", cause, "no action is needed; check the disk if it happens again", name)
+            )
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))
