@@ -214,8 +214,7 @@ class Calls:
             "profile": lambda: self.pick(["seven-signals", "markdown-memory", "recall", "planned-retrieval"]),
             "group_by": lambda: "parent",
             "facets": lambda: ["domain", "tags"],
-            "must_not": lambda: self.words(1),
-            "phrase": lambda: self.words(2),
+            "words": lambda: self.pick([{"must_not": self.words(1)}, {"phrase": self.words(2)}]),
             "limit": lambda: self.pick([1, 3, 100]),
         }
         given = {name: make() for name, make in options.items() if self.often(0.2)}

@@ -27,7 +27,7 @@ QUERIES = ("word365", "retry policy", "हिन्दी retry", "user name pol
 OPTIONS = (
     {"profile": "septet", "include_memories": True},
     {"profile": "seven-signals", "include_memories": True},
-    {"profile": "markdown-memory", "must": ["retry"], "include_memories": True},
+    {"profile": "markdown-memory", "words": {"must": ["retry"]}, "include_memories": True},
     {"profile": {"extends": "markdown-memory", "text": {"k1": 0.5, "b": 0.3}}},
     {"profile": "planned-retrieval", "kinds": "memory"},
     {"profile": "recall", "include_memories": True},

@@ -114,7 +114,7 @@ def test_a_vault_is_backed_up_whatever_profile_and_embedder_it_was_opened_with(d
 def test_a_database_that_cannot_hold_every_text_is_refused(postgres, encoding):
     name = f"in_{encoding.lower()}"
     address = postgres.database(name, f"ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
-    with pytest.raises(StoreError, match=f"stores texts as {encoding}.*ENCODING 'UTF8'"):
+    with pytest.raises(StoreError, match=f"has the encoding {encoding}.*ENCODING 'UTF8'"):
         PostgresVault(address, "v")
     postgres.drop(name)
 

@@ -152,11 +152,11 @@ def test_guesses_at_misspelt_words_are_the_same(both, query):
 @pytest.mark.parametrize(
     "options",
     [
-        {"prefix": ["auth"]},
-        {"prefix": ["gen", "caf"], "domain": "a"},
-        {"prefix": True},
-        {"prefix": ["zeb"]},
-        {"prefix": ["東京"]},
+        {"words": {"prefix": ["auth"]}},
+        {"words": {"prefix": ["gen", "caf"]}, "domain": "a"},
+        {"words": {"prefix": True}},
+        {"words": {"prefix": ["zeb"]}},
+        {"words": {"prefix": ["東京"]}},
     ],
 )
 def test_a_search_for_beginnings_of_words_finds_the_same(both, options):

@@ -223,8 +223,8 @@ def asked(data, folder, chance):
         {"syntax": "web"},
         {},
         {"profile": "markdown-memory"},
-        {"must": text},
-        {"phrase": text, "mode": "scan"},
+        {"words": {"must": text}},
+        {"words": {"phrase": text}, "mode": "scan"},
     ):
         with suppress(septet.SeptetError):
             json.dumps(asked.vault.search(text, **options).to_dict()).encode()

@@ -30,7 +30,7 @@ ASKED = {
         "where": {"$or": [{"tags": "x"}, {"attrs.n": {"$gt": 1}}]},
         "query_vector": [1.0, 0.5],
         "facets": ["domain"],
-        "must": ["alpha"],
+        "words": {"must": ["alpha"]},
         "profile": "septet",
         "max_tokens": 90,
     },

@@ -77,7 +77,7 @@ def test_the_programs_use_every_class_and_function_that_is_public():
     assert {name for name in unused if not issubclass(PUBLIC[name], Exception)} == {
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
         *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus"),
-        *("AsyncPostgresVault", "PostgresVault"),
+        *("AsyncPostgresVault", "PostgresVault", "Words"),
         *("CacheNamespace", "ModelLocation", "Pooling", "SpaceIdentity"),
         *("EntryChanges", "EntryFields", "EntryOverrides", "FrameLike", "MemoryFields", "SpanFields", "Strings"),
     }

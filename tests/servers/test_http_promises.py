@@ -1,5 +1,6 @@
 """What docs/http.md promises of routes, fields, codes and figures, read from the page itself."""
 
+import inspect
 import re
 from pathlib import Path
 from threading import Event
@@ -189,7 +190,7 @@ def test_a_message_of_mcp_that_is_no_json_is_answered_with_an_error(vault, argum
 
 
 def test_the_options_have_the_defaults_of_the_page():
-    named = serve.__defaults__ + tuple((serve.__kwdefaults__ or {}).values())
+    named = [parameter.default for parameter in inspect.signature(serve).parameters.values()]
     assert "127.0.0.1" in named and 7077 in named
     assert (30.0 in named, 10.0 in named) == (True, True)
 

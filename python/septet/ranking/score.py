@@ -36,7 +36,7 @@ class RankedCandidate(NamedTuple):
 
 
 #: Names the fields of a candidate as native code returns it, without a Python call for each.
-_named: Callable[[tuple[Any, ...]], RankedCandidate] = partial(tuple.__new__, RankedCandidate)
+named: Callable[[tuple[Any, ...]], RankedCandidate] = partial(tuple.__new__, RankedCandidate)
 
 
 def best_of(
@@ -52,7 +52,7 @@ def best_of(
     best = ranking.best(
         limit, least=least, least_confidence=least_confidence, memories=memories, memory_score=memory_score
     )
-    return [*map(_named, best)]
+    return [*map(named, best)]
 
 
 def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:

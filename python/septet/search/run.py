@@ -17,7 +17,7 @@ from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
-from septet.ranking.score import RankedCandidate, best_of, rank
+from septet.ranking.score import RankedCandidate, named, rank
 from septet.search.federated import (
     FederatedSearch,
     FixedMemory,
@@ -263,14 +263,14 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         cuts = plan.profile.cuts
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
     page = search.page
-    best = best_of(
-        ranking,
+    rows = ranking.best(
         None if plan.group_by is not None else plan.depth or most if page is None else page.most,
         least=plan.min_score,
         least_confidence=plan.min_confidence,
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
+    best = [*map(named, rows)]
     notes = [*query_notes(plan, guesses, recalled), *late]
     result = RankedQuery(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
