@@ -375,3 +375,10 @@ def test_what_was_learned_is_pickled(given):
         assert again.fit(["other"]).vocabulary == ["other"] and vectorizer.vocabulary != ["other"]
     empty = pickle.loads(pickle.dumps(TfidfVectorizer(**given)))
     assert empty.vocabulary == [] and not hasattr(empty, "vocabulary_") and not hasattr(empty, "idf_")
+
+
+def test_rows_of_another_width_are_refused_before_they_are_read():
+    vectorizer = TfidfVectorizer()
+    vectorizer.fit(["to be", "to see"])
+    with pytest.raises(QueryError, match="rows has 7 columns: wanted 3"):
+        vectorizer.inverse_transform(np.broadcast_to(1.0, (10**12, 7)))

@@ -185,7 +185,7 @@ class TfidfVectorizer:
             sparse = _sparse(rows, n)
         inside = not len(sparse.indices) or (sparse.indices.min() >= 0 and sparse.indices.max() < n)
         if sparse.columns != n or not inside:
-            raise QueryError(f"rows has {sparse.columns:,} columns: wanted {n:,}, one for each term")
+            raise _columns_fault(sparse.columns, n)
         ends = sparse.indptr.tolist()
         return [terms[sparse.indices[start:end][sparse.data[start:end] != 0]] for start, end in pairwise(ends)]
 
@@ -369,6 +369,10 @@ def _called(core: object, call: Callable[..., T], texts: list[Any], workers: int
     return call(texts, threads=workers) if isinstance(core, TermCounter) else called_with(call, texts, workers)
 
 
+def _columns_fault(columns: int, terms: int) -> QueryError:
+    return QueryError(f"rows has {columns:,} columns: wanted {terms:,}, one for each term")
+
+
 def _sparse(rows: object, columns: int) -> SparseRows:
     """Convert a dense array to sparse rows."""
     try:
@@ -377,6 +381,9 @@ def _sparse(rows: object, columns: int) -> SparseRows:
         dense = np.empty(0, object)
     if dense.ndim != 2 or dense.dtype.kind not in "fiub":
         raise QueryError(f"rows is {shown(rows)}: wanted numbers of shape (n, {columns})")
+    # Before the rows are read: a broadcast array may have any number of them.
+    if dense.shape[1] != columns:
+        raise _columns_fault(dense.shape[1], columns)
     row, column = np.nonzero(dense)
     ends = np.searchsorted(row, np.arange(len(dense) + 1))
     return SparseRows._of(dense[row, column].astype(np.float64), column.astype(np.int32), ends, dense.shape[1])
