@@ -18,7 +18,7 @@ from septet.embedding.providers.embedders import (
 )
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
-from septet.net.client import IO as IO
+from septet.net.client import IO
 
 _BY_NAME = {
     kind._name: kind

@@ -72,7 +72,7 @@ def serve(
 ) -> None:
     """Serve a vault, or the tiers of a configuration, over HTTP, with a page to search and inspect it.
 
-    Ends at Ctrl-C. Needs the packages starlette and uvicorn: pip install 'septet[server]'.
+    Ends at Ctrl-C. Needs the extra server: pip install 'septet[server]'.
     """
     try:
         from septet.server.app import make_app
