@@ -268,7 +268,7 @@ def test_records_that_cannot_be_stored_are_skipped_and_told_by_line(vault):
         done = vault.import_(MIXED, format="csv", on_error=on_error)
         assert (done.entries, done.skipped, len(vault)) == (4, 2, 4)
         assert [(fault.line, fault.place) for fault in done.errors] == [(5, "line 5"), (7, "line 7")]
-        assert "it has 3 fields" in done.errors[1].message
+        assert "the row has 3 fields" in done.errors[1].message
     assert tuple(told) == done.errors and isinstance(told[0], ImportFault)
 
 

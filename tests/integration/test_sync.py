@@ -285,7 +285,7 @@ def test_what_cannot_be_done_is_an_error(tmp_path, vault, notes):
     with pytest.raises(EntryError, match="give this root another name="):
         vault.sync(other)
     assert vault.sync(other, name="others").roots == ("others",)
-    with pytest.raises(EntryError, match="which stays"):
+    with pytest.raises(EntryError, match="already followed"):
         vault.sync(notes, name="renamed")
     with Vault(vault.path, read_only=True) as reader, pytest.raises(ReadOnly):
         reader.sync()

@@ -63,7 +63,7 @@ def piece(**model):
 
 #: What is changed in a good file, and a part of what is said; None if vectors may come out too.
 TOKENIZERS = {
-    "a word beyond the model": ({"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": WORDS}}}, "number 30"),
+    "a word beyond the model": ({"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": WORDS}}}, "token id 30"),
     "a word with the largest number": (
         {"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": 2**32 - 1}}},
         "number 4294967295",
@@ -94,7 +94,7 @@ TOKENIZERS = {
     "an unknown word that is not named": ({"model": {"type": "Unigram", "vocab": [["q", 0.0]]}}, "unk_id"),
     "the empty word": ({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["", 0.0], ["a", 0.0]]}}, None),
     "the empty token": ({"added_tokens": [added("")]}, None),
-    "tokens that overlap": ({"added_tokens": [added("b"), added("b z", 1), added("b z f", 2)]}, "number 31"),
+    "tokens that overlap": ({"added_tokens": [added("b"), added("b z", 1), added("b z f", 2)]}, "token id 31"),
     "a long token": ({"added_tokens": [added("b" * 5_000)]}, "adds tokens of 5,000 characters"),
     "very many tokens": ({"added_tokens": [added(f"{n:0900}", n) for n in range(1_200)]}, "adds tokens of 1,080,000"),
     "tokens that are none": ({"added_tokens": [5]}, "without a content"),
@@ -137,7 +137,7 @@ TOKENIZERS = {
         {"post_processor": template() | {"single": [{"SpecialToken": {"id": "Y", "type_id": 0}}]}},
         "cannot be used",
     ),
-    "a special token beyond the model": ({"post_processor": template(X=[2**31])}, "number 2147483648"),
+    "a special token beyond the model": ({"post_processor": template(X=[2**31])}, "token id 2147483648"),
     "padding to no end": (
         {
             "padding": {"strategy": {"Fixed": 2**62}, "direction": "Right", "pad_to_multiple_of": None}

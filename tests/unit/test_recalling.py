@@ -172,7 +172,7 @@ def test_nothing_found_is_no_list():
     [
         ({"within": "galaxy"}, "scope is within 'galaxy'"),
         ({"within": 3}, "within 3"),
-        ({"within": "session"}, "names none"),
+        ({"within": "session"}, "has no session name"),
     ],
 )
 def test_an_unknown_scope_is_an_error(scope, said):
