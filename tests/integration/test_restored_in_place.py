@@ -101,7 +101,9 @@ def test_generations_that_are_written_again_and_again_are_told_apart(vault, tmp_
 def test_what_was_opened_before_does_not_write_to_what_was_restored(vault, tmp_path):
     restore(tmp_path / "copy.db", vault.path)
     for _ in range(2):
-        with pytest.raises(VaultReplaced, match=r"a successor of generation 16, found generation 5.*close this vault and open it again"):
+        with pytest.raises(
+            VaultReplaced, match=r"a successor of generation 16, found generation 5.*close this vault and open it again"
+        ):
             vault.add(title="lost")
         assert {hit.id for hit in vault.search("word", limit=99)} == {f"early{i}" for i in range(5)}
     with Vault(vault.path) as another:

@@ -63,7 +63,10 @@ def piece(**model):
 
 #: What is changed in a good file, and a part of what is said; None if vectors may come out too.
 TOKENIZERS = {
-    "a word beyond the model": ({"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": WORDS}}}, "token id 30"),
+    "a word beyond the model": (
+        {"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": WORDS}}},
+        "token id 30",
+    ),
     "a word with the largest number": (
         {"model": {"type": "WordLevel", "unk_token": "b", "vocab": {"b": 2**32 - 1}}},
         "number 4294967295",
