@@ -94,9 +94,9 @@ def test_a_version_that_is_no_number_is_told_and_stays(empty, version):
     administration.init(empty)
     run(empty, f"UPDATE septet.meta SET value = '{version}' WHERE key = 'schema_version'")
     for refused in (lambda: PostgresStore(empty, "v"), lambda: administration.init(empty)):
-        with pytest.raises(StoreError, match=r"schema_version in septet.meta is .*, and no number"):
+        with pytest.raises(StoreError, match=r"schema_version in septet.meta is .*: wanted a number"):
             refused()
-    with pytest.raises(StoreError, match="and no number"):
+    with pytest.raises(StoreError, match="wanted a number"):
         administration.status(empty)
 
 

@@ -122,7 +122,7 @@ def test_a_backup_is_a_file_with_everything(team, tmp_path):
         assert copy.vectors(["a"]).tolist() == [[1.0, 2.0]]
         (here,), (there,) = ([(h.id, h.score) for h in v.search("retry policy", limit=1)] for v in (copy, team))
         assert here[0] == there[0] and here[1] == pytest.approx(there[1], abs=1e-9)
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         team.backup(tmp_path / "copy.db")
     assert [one.name for one in tmp_path.iterdir()] == ["copy.db"]
 

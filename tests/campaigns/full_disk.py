@@ -21,7 +21,7 @@ from campaigns.operations import Twin, done, drawn, opened, rebuilt
 from campaigns.vaults import differences, faults, unlike
 from septet import BatchError, StoreError, VectorIndex
 
-FULL = "full|No space left|too large|no file larger"
+FULL = "full|No space left|too large|file size limit"
 
 
 @contextmanager
