@@ -51,7 +51,7 @@ def small_files(folder, free):
 def says_why(fault):
     said = str(fault)
     print(type(fault).__name__, said, file=sys.stderr)
-    assert "disk is full" in said or "No space left" in said or "too large" in said or "larger" in said, said
+    assert any(cause in said for cause in ("disk is full", "No space left", "too large", "file size limit")), said
     assert "permission" not in said and "end the process that" not in said, said
 
 

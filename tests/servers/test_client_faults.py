@@ -124,7 +124,7 @@ def test_a_connection_that_fails_once_is_no_error(url):
         (lambda: httpx.Response(302, headers={"location": "http://elsewhere/"}), "use the final URL"),
         (lambda: httpx.Response(200, content=b"<html>"), "not a Septet response"),
         (lambda: httpx.Response(200, json=[1]), "not a Septet response"),
-        (lambda: httpx.Response(502, content=b"bad gateway"), "answers 502"),
+        (lambda: httpx.Response(502, content=b"bad gateway"), "answered 502"),
         (
             lambda: httpx.Response(500, json={"error": {"code": "internal_error", "message": "the server failed"}}),
             "the server failed",
