@@ -46,7 +46,7 @@ def test_an_address_that_is_shown_has_no_user():
 @pytest.mark.parametrize("opened", [Vault, lambda address: PostgresVault(address, "team")])
 def test_a_file_is_no_server_and_a_server_no_file(opened, tmp_path):
     address = tmp_path / "agent.db" if opened is not Vault else "postgresql://u:secret@host/db"
-    with pytest.raises(StoreError, match=r"PostgresVault opens|Vault opens files") as told:
+    with pytest.raises(StoreError, match=r"with PostgresVault|open a file with Vault") as told:
         opened(str(address))
     assert "secret" not in str(told.value)
 
