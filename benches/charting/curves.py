@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .canvas import COLOURS, Canvas
-from .scales import around, marks, told, trimmed
+from .scales import around, marks, rounded, trimmed
 
 __all__ = ["Line", "Plot", "curves"]
 
@@ -23,7 +23,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plot:
-    """What the axes are: names, and where they begin and end, if not around the points."""
+    """The axes: their names and limits; by default limits around the points."""
 
     x: str
     y: str
@@ -47,7 +47,7 @@ def curves(title: str, about: str, lines: Sequence[Line], plot: Plot, notes: Seq
     axes.set(xscale="log" if plot.log_x else "linear", yscale="log" if plot.log_y else "linear")
     # From the highest end to the lowest, as they stand.
     for line in sorted(lines, key=lambda line: -line.points[-1][1]):
-        name = f"{line.name} {told(line.points[-1][1])}" if plot.values else line.name
+        name = f"{line.name} {rounded(line.points[-1][1])}" if plot.values else line.name
         style = {"linestyle": (0, (3, 3)), "linewidth": 1.5} if line.dashed else {"marker": "o", "linewidth": 2.2}
         axes.plot(*zip(*line.points), color=COLOURS[line.kind], label=name, markersize=7, clip_on=False, **style)
     ys = [y for line in lines for _, y in line.points]
@@ -64,10 +64,10 @@ def curves(title: str, about: str, lines: Sequence[Line], plot: Plot, notes: Seq
     axes.set_title(plot.y, size=11, color=COLOURS["soft"], loc="left", x=-46 / canvas.across, pad=14)
     legend = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False, "fontsize": 12, "handlelength": 1.2}
     axes.legend(labelcolor="linecolor", **legend)
-    said = "; ".join(
-        f"{line.name}: " + ", ".join(f"{told(y)} at {mark_of(x, plot)}" for x, y in line.points) for line in lines
+    summary = "; ".join(
+        f"{line.name}: " + ", ".join(f"{rounded(y)} at {mark_of(x, plot)}" for x, y in line.points) for line in lines
     )
-    return canvas.svg(f"{about}. {said}. {origin}.")
+    return canvas.svg(f"{about}. {summary}. {origin}.")
 
 
 def mark_of(value: float, plot: Plot) -> str:

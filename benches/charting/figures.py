@@ -166,7 +166,7 @@ def shortened(name: str) -> str:
     return name
 
 
-#: Lines of the section of whole searches that are told at several sizes, with their names in the chart and colours.
+#: Figures of whole searches that have several sizes, with their names in the chart and colours.
 GROWING = {
     "hybrid, {} entries, p50": ("hybrid", "one"),
     "hybrid, one domain of 20, {} entries, p50": ("hybrid, one domain", "four"),
@@ -196,7 +196,7 @@ def growth(report: Report) -> str:
 
 
 def threads(report: Report) -> str:
-    """What two threads on two cores give, as times of one."""
+    """Draw the speed of two threads on two cores, relative to one."""
     bars = []
     for figure in report.section("Several threads"):
         if figure.peer == "one thread":

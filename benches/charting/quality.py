@@ -37,10 +37,10 @@ def asked(found: Found) -> str:
 
 def ablation(found: Found) -> str:
     sections = []
-    for mode, told in found["ablation"].items():
-        parts = sorted(told["without"], key=lambda part: part["change"])
+    for mode, ablation in found["ablation"].items():
+        parts = sorted(ablation["without"], key=lambda part: part["change"])
         rows = [Change(NAMES[part["name"]], part["change"], part["low"], part["high"]) for part in parts]
-        sections.append((MODES[mode], told["whole"], rows))
+        sections.append((MODES[mode], ablation["whole"], rows))
     notes = (
         "Dot: the change of the mean; line: its 95 % interval over the questions. Filled: the interval leaves out 0.",
         "All facts about the entries are equal here, so severity, age, tags, domain and links cannot be measured.",

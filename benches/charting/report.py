@@ -39,13 +39,13 @@ class Figure:
 
     @property
     def limit(self) -> bool:
-        """Whether what stands on the other side is a limit, not somebody who did the same work."""
+        """True if the peer is a limit, not a competitor."""
         return self.peer.startswith("limit:")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report says about its run, and its lines."""
+    """A report: facts about its run, and its figures."""
 
     about: dict[str, str]
     figures: tuple[Figure, ...]

@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from .canvas import COLOURS, Canvas
-from .scales import around, marks, told, trimmed
+from .scales import around, marks, rounded, trimmed
 from .svg import fitted
 
 __all__ = ["Bar", "Change", "Section", "Time", "changes", "ratios", "speedups", "times"]
@@ -43,12 +43,12 @@ class Bar:
 
     @property
     def shown(self) -> str:
-        return self.value or f"{told(self.ratio)}×"
+        return self.value or f"{rounded(self.ratio)}×"
 
 
 @dataclass(frozen=True)
 class Time:
-    """How long somebody took; ours is the one that is emphasised."""
+    """The time of a competitor; ours is emphasised."""
 
     name: str
     value: float
@@ -162,19 +162,21 @@ def speedups(title: str, about: str, bars: Sequence[Bar], notes: Sequence[str], 
 
 
 def _listed(sections: Sequence[Section]) -> str:
-    """Say the bars in words."""
-    said = []
+    """Return the bars as text."""
+    summary = []
     for section in sections:
         bars = ", ".join(f"{b.name} {b.shown}" + (f" ({b.verdict})" if b.verdict else "") for b in section.rows)
-        said.append(f"{section.heading}: {bars}" if section.heading else bars)
-    return "; ".join(said)
+        summary.append(f"{section.heading}: {bars}" if section.heading else bars)
+    return "; ".join(summary)
 
 
 def times(title: str, groups: Sequence[Section], unit: str, notes: Sequence[str], origin: str) -> str:
     """Draw times of several competitors at the same work, as dots on one logarithmic scale."""
     values = [row.value for group in groups for row in group.rows]
     low, high = around(min(values), max(values), 1)
-    said = "; ".join(f"{g.heading}: " + ", ".join(f"{t.name} {told(t.value)} {unit}" for t in g.rows) for g in groups)
+    summary = "; ".join(
+        f"{g.heading}: " + ", ".join(f"{t.name} {rounded(t.value)} {unit}" for t in g.rows) for g in groups
+    )
     about = f"{unit}, logarithmic scale: each line of the grid is ten times the one before"
     canvas = Canvas(title, about, (*notes, origin), left=178, right=92, body=_body(groups))
     canvas.axes.set_xscale("log")
@@ -184,10 +186,10 @@ def times(title: str, groups: Sequence[Section], unit: str, notes: Sequence[str]
         kind = "ours" if time.ours else "theirs"
         axes.hlines(y, low, time.value, colors=COLOURS[kind], linewidths=2)
         axes.plot(time.value, y, "o", color=COLOURS[kind], markersize=11, markeredgewidth=0, clip_on=False)
-        _value(axes, time.value, y, f"{told(time.value)} {unit}", "ours" if time.ours else "soft", bold=time.ours)
+        _value(axes, time.value, y, f"{rounded(time.value)} {unit}", "ours" if time.ours else "soft", bold=time.ours)
 
     _rows(canvas, groups, marks(low, high, 1), f"{{}} {unit}", dot)
-    return canvas.svg(f"{said}. Logarithmic scale; {origin}.")
+    return canvas.svg(f"{summary}. Logarithmic scale; {origin}.")
 
 
 def changes(
@@ -195,7 +197,7 @@ def changes(
 ) -> str:
     """Draw changes with their intervals, below the value that each section changes."""
     rows = [row for _, _, changed in sections for row in changed]
-    said = "; ".join(
+    summary = "; ".join(
         f"{heading}, {whole:.3f} as a whole: "
         + ", ".join(f"{c.name} {signed(c.change)} ({signed(c.low)} to {signed(c.high)})" for c in changed)
         for heading, whole, changed in sections
@@ -219,7 +221,7 @@ def changes(
 
     _rows(canvas, blocks, [step * mark for mark in range(first, last + 1)], "{}", interval)
     canvas.axes.axvline(0, color=COLOURS["axis"], linewidth=1, zorder=0.5)
-    return canvas.svg(f"{about}. {said}. {origin}.")
+    return canvas.svg(f"{about}. {summary}. {origin}.")
 
 
 def signed(value: float, digits: int = 3) -> str:

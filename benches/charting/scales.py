@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Scale", "around", "marks", "told", "trimmed"]
+__all__ = ["Scale", "around", "marks", "rounded", "trimmed"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def around(low: float, high: float, *steps: int) -> tuple[float, float]:
     return max(mark for mark in wide if mark <= low), min(mark for mark in wide if mark >= high)
 
 
-def told(value: float) -> str:
+def rounded(value: float) -> str:
     """Write a value with three digits that matter, as the tables do, and all those before the point."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"

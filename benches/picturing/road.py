@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from charting.scales import Scale, told
+from charting.scales import Scale, rounded
 from charting.svg import Drawing
 
 __all__ = ["road"]
@@ -19,8 +19,8 @@ def road(found: Mapping[str, Any]) -> str:
     rows = [(name, *said) for name, said in stages(run).items() if name in run["ms"]]
     height = TOP + HIGH * len(rows) + 76
     whole = sum(ms for name, ms in run["ms"].items() if name != "embed")
-    spoken = "; ".join(f"{name}, {told(run['ms'][name])} ms: {first}, {second}" for name, first, second in rows)
-    drawing = Drawing(760, height, "The road of a search", f"{spoken}. Together {told(whole)} ms without the model.")
+    spoken = "; ".join(f"{name}, {rounded(run['ms'][name])} ms: {first}, {second}" for name, first, second in rows)
+    drawing = Drawing(760, height, "The road of a search", f"{spoken}. Together {rounded(whole)} ms without the model.")
     drawing.text(20, 30, "The road of a search", size=16, bold=True)
     about = f"“{run['question']}” in {run['entries']:,} entries of Python's documentation, words and vectors"
     drawing.text(20, 50, about, "soft", size=12)
@@ -41,10 +41,10 @@ def road(found: Mapping[str, Any]) -> str:
         if name not in own:
             # The model's time is not to scale: a gap says so.
             drawing.rect((BARS + end) / 2 - 3, y + 8, 6, 16, "ground")
-        drawing.text(end + 8, y + 20, told(ms), "ours" if name in own else "soft", size=12, bold=True)
+        drawing.text(end + 8, y + 20, rounded(ms), "ours" if name in own else "soft", size=12, bold=True)
     bottom = TOP + HIGH * len(rows)
     notes = (
-        f"Without the model {told(whole)} ms. Grey: all-MiniLM-L6-v2 on the processor, not to scale. Medians over",
+        f"Without the model {rounded(whole)} ms. Grey: all-MiniLM-L6-v2 on the processor, not to scale. Medians over",
         f"{run['questions']} questions of the fastest of {run['runs']} runs; the machine was busy with other work.",
         f"{found['date']} · {found['machine']} · septet {found['version']} · benches/PICTURES.json",
     )

@@ -57,7 +57,7 @@ def words(svg):
     return [e.text for e in svg.iter(f"{SVG}text")]
 
 
-def told(svg):
+def description_of(svg):
     """Return what a picture says: title, description and labels. Where it says so is matplotlib's, by its version."""
     root = ElementTree.fromstring(svg)
     return [root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc"), *sorted(words(root))]
@@ -71,7 +71,7 @@ def test_the_committed_charts_are_those_of_the_committed_figures(charting, name)
     else:
         drawn = charting("charting.figures").CHARTS[name](charting("charting.report").read(BENCHES / "RESULTS.md"))
     committed = (BENCHES / "charts" / f"{name}.svg").read_text(encoding="utf-8")
-    assert told(committed) == told(drawn), f"{name}.svg is not that of the figures: run python benches/charts.py"
+    assert description_of(committed) == description_of(drawn), f"{name}.svg is not that of the figures: run python benches/charts.py"
 
 
 def test_every_chart_is_committed(charting):
@@ -235,7 +235,7 @@ def test_a_time_ten_times_as_long_is_one_line_of_the_grid_further(charting):
     "value, told", [(0.0468, "0.0468"), (3, "3.00"), (27, "27.0"), (433.2, "433"), (1173, "1,173")]
 )
 def test_a_value_has_the_digits_of_the_table(charting, value, told):
-    assert charting("charting.scales").told(value) == told
+    assert charting("charting.scales").rounded(value) == told
 
 
 def test_a_colour_that_does_not_exist_is_no_class(charting):
