@@ -58,7 +58,7 @@ def words(svg):
 
 
 def description_of(svg):
-    """Return what a picture says: title, description and labels. Where it says so is matplotlib's, by its version."""
+    """Return title, description and labels of a picture: their places differ between versions of matplotlib."""
     root = ElementTree.fromstring(svg)
     return [root.findtext(f"{SVG}title"), root.findtext(f"{SVG}desc"), *sorted(words(root))]
 
@@ -71,7 +71,9 @@ def test_the_committed_charts_are_those_of_the_committed_figures(charting, name)
     else:
         drawn = charting("charting.figures").CHARTS[name](charting("charting.report").read(BENCHES / "RESULTS.md"))
     committed = (BENCHES / "charts" / f"{name}.svg").read_text(encoding="utf-8")
-    assert description_of(committed) == description_of(drawn), f"{name}.svg is not that of the figures: run python benches/charts.py"
+    assert description_of(committed) == description_of(drawn), (
+        f"{name}.svg is not that of the figures: run python benches/charts.py"
+    )
 
 
 def test_every_chart_is_committed(charting):
