@@ -28,7 +28,7 @@ LEFT_OUT = {
     "Checked.known": "takes values that are known to be valid, unchecked; for Septet's own",
     "AsyncVault": "its methods are those of Vault, which is walked, on threads",
     "PostgresVault": "its methods are those of Vault, which is walked, over a server",
-    "AsyncSeptet": "takes the steps of Client, which is walked",
+    "AsyncClient": "takes the steps of Client, which is walked",
     **({} if find_spec("uvicorn") else {"Client": "there is no server here"}),
     **dict.fromkeys(("AsyncFederation", "AsyncPostgresVault", "AsyncRetriever"), "as AsyncVault"),
     **dict.fromkeys(

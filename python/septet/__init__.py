@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from septet.aio import AsyncFederation as AsyncFederation, AsyncVault as AsyncVault
     from septet.aio.retrieving import AsyncRetriever as AsyncRetriever
-    from septet.client import AsyncSeptet as AsyncSeptet, Client as Client
+    from septet.client import AsyncClient as AsyncClient, Client as Client
     from septet.embedding.config import EmbeddingConfig as EmbeddingConfig
     from septet.embedding.embedder import Embedder as Embedder
     from septet.embedding.function import CallableEmbedder as CallableEmbedder
@@ -101,7 +101,7 @@ else:
     _NAMES = {
         "aio": "AsyncFederation AsyncVault",
         "aio.retrieving": "AsyncRetriever",
-        "client": "AsyncSeptet Client",
+        "client": "AsyncClient Client",
         "embedding.config": "EmbeddingConfig",
         "embedding.embedder": "Embedder",
         "embedding.function": "CallableEmbedder",

@@ -181,7 +181,7 @@ def test_every_public_name_is_documented_on_exactly_one_page(site, pages):
 def test_methods_of_every_kind_of_vault_are_documented(pages):
     named = set().union(*(page.names for page in pages.values()))
     kinds = (
-        "Vault PostgresVault Federation AsyncVault AsyncFederation AsyncPostgresVault Client AsyncSeptet Retriever "
+        "Vault PostgresVault Federation AsyncVault AsyncFederation AsyncPostgresVault Client AsyncClient Retriever "
         "AsyncRetriever VectorIndex TfidfVectorizer Results Hit"
     ).split()
     methods = [

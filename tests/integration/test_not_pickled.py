@@ -8,9 +8,9 @@ import pickle
 import pytest
 
 from septet import (
+    AsyncClient,
     AsyncFederation,
     AsyncPostgresVault,
-    AsyncSeptet,
     AsyncVault,
     Client,
     Federation,
@@ -39,7 +39,7 @@ def test_what_is_open_is_neither_pickled_nor_copied(made, way):
 
 def test_nor_is_what_asyncio_awaits():
     async def refused():
-        async with AsyncVault(":memory:") as vault, AsyncSeptet("http://127.0.0.1:9") as client:
+        async with AsyncVault(":memory:") as vault, AsyncClient("http://127.0.0.1:9") as client:
             retriever = await vault.retriever()
             async with AsyncFederation({"own": vault}) as both:
                 for made in (vault, client, both, retriever):

@@ -22,7 +22,7 @@ pytest.importorskip("typer")
 import httpx
 
 from commands import FOREIGN
-from septet import AsyncSeptet, AsyncVault, Client, Federation, SeptetError, Vault
+from septet import AsyncClient, AsyncVault, Client, Federation, SeptetError, Vault
 from septet.cli.exits import NOTHING, USAGE
 from septet.cli.stdlib_docs import collect
 from septet.service.served import Served
@@ -207,7 +207,7 @@ class RemoteAwaited(Face):
         return of_results(asyncio.run(self._every([query], **options))[0])
 
     async def _every(self, queries, **options):
-        async with AsyncSeptet(self.asked.url) as client:
+        async with AsyncClient(self.asked.url) as client:
             return await asyncio.gather(*(client.search(query, **options) for query in queries))
 
 

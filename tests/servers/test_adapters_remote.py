@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet import AsyncSeptet, Client, StoreError, Vault
+from septet import AsyncClient, Client, StoreError, Vault
 from septet.adapters.memory import Memory
 from serving import serving
 
@@ -100,4 +100,4 @@ def test_more_namespaces_than_a_server_names_are_an_error_and_not_cut(client, va
 
 def test_a_client_for_asyncio_is_refused(client):
     with pytest.raises(StoreError, match="wanted a Vault"):
-        Memory(AsyncSeptet(client.url))
+        Memory(AsyncClient(client.url))

@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn")
 
 from remote import OPTIONS, QUERIES, VECTOR, filled, told
 from septet import (
-    AsyncSeptet,
+    AsyncClient,
     BatchError,
     Client,
     Entry,
@@ -264,7 +264,7 @@ def test_the_routes_of_clients_are_those_of_the_table():
 
 def test_a_client_for_asyncio_returns_the_same(filled_vault, url):
     async def ask():
-        async with AsyncSeptet(url) as memory:
+        async with AsyncClient(url) as memory:
             found = await asyncio.gather(*(memory.search(query, limit=5) for query in QUERIES * 8))
             listed = [entry.id async for entry in memory]
             return found, listed, await memory.get("e7"), await memory.count(), await memory.explain("alpha", "e7")
@@ -281,7 +281,7 @@ def test_a_call_that_is_cancelled_leaves_the_client_as_it_was(tmp_path):
             yield {"id": f"a{n}", "title": "x"}
 
     async def ask(url):
-        async with AsyncSeptet(url) as memory:
+        async with AsyncClient(url) as memory:
             task = asyncio.ensure_future(memory.search("alpha"))
             await asyncio.sleep(0)
             task.cancel()
@@ -298,5 +298,5 @@ def test_a_call_that_is_cancelled_leaves_the_client_as_it_was(tmp_path):
 def test_a_client_has_what_a_federation_asks_of_a_tier():
     with Client("http://127.0.0.1:9") as client:
         assert isinstance(client, Member)
-    asynchronous = {name for name in dir(AsyncSeptet) if not name.startswith("_")}
+    asynchronous = {name for name in dir(AsyncClient) if not name.startswith("_")}
     assert {name for name in dir(Client) if not name.startswith("_")} - asynchronous == {"vectors"}

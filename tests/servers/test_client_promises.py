@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn")
 
 from remote import DIMENSIONS, VECTOR, Faulty, filled, told
 from septet import (
-    AsyncSeptet,
+    AsyncClient,
     BatchError,
     CallableEmbedder,
     Client,
@@ -55,7 +55,7 @@ def methods(kind):
     return {name for name in dir(kind) if not name.startswith("_") and callable(getattr(kind, name))}
 
 
-@pytest.mark.parametrize("kind", [Client, AsyncSeptet])
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_a_method_of_a_client_takes_the_arguments_of_that_of_a_vault(kind):
     both = methods(kind) & methods(Vault) - {"after_fork"}
     assert len(both) >= 29

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from remote import VECTOR, filled
-from septet import AsyncSeptet, Client, Federation, SeptetError, Vault
+from septet import AsyncClient, Client, Federation, SeptetError, Vault
 from serving import serving
 from wrong_answers import Lying, Recording, changed, response_of, with_more_fields
 
@@ -105,7 +105,7 @@ async def _all(client):
 
 
 async def _asked(url, call):
-    async with AsyncSeptet(url, token=TOKEN, timeout_s=TIMEOUT_S) as client:
+    async with AsyncClient(url, token=TOKEN, timeout_s=TIMEOUT_S) as client:
         return await call(client)
 
 

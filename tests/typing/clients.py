@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import septet
-from septet import AsyncSeptet, Client, Entry, Federation, Results, Unreachable, Vault
+from septet import AsyncClient, Client, Entry, Federation, Results, Unreachable, Vault
 from septet.federation import Member
 
 #: Where nobody answers: what comes back is the same that a vault gives.
@@ -23,7 +23,7 @@ def ask(client: Client) -> None:
 
 
 async def wait(url: str) -> None:
-    async with AsyncSeptet(url, token="secret", timeout_s=1) as memory:
+    async with AsyncClient(url, token="secret", timeout_s=1) as memory:
         found: Results = await memory.search("jwt", limit=3)
         entries: list[Entry] = await memory.load(found.ids)
         print(entries, await memory.delete(*found.ids), [entry.id async for entry in memory])

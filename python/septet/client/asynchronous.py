@@ -1,4 +1,4 @@
-"""AsyncSeptet: a vault on a server, for asyncio; without threads."""
+"""AsyncClient: a vault on a server, for asyncio; without threads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 
-class AsyncSeptet(Feeding, OfOneProcess):
+class AsyncClient(Feeding, OfOneProcess):
     """A vault on a server, for asyncio: the methods of `Client` with the same arguments, awaited.
 
     Event loops of several threads may share it; each has connections of its own. Cancelling a call drops it: the server
@@ -77,7 +77,7 @@ class AsyncSeptet(Feeding, OfOneProcess):
         return self._settings.url
 
     def __repr__(self) -> str:
-        return f"AsyncSeptet({self._settings.url!r})"
+        return f"AsyncClient({self._settings.url!r})"
 
     async def __aenter__(self) -> Self:
         return self

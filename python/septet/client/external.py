@@ -16,7 +16,7 @@ from septet.model.entry import Entry
 from septet.model.results import Hit, Results, Scored, TierReport, hits_of
 from septet.notes import Note
 from septet.query.options import OPTIONS, SearchOptions, takes_options
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.search.searchable import Searchable
 from septet.system.breaker import CircuitBreaker
 from septet.system.threads import call_on_thread
@@ -128,7 +128,7 @@ class ExternalFirst:
         min_score = None if options.get("min_score") is None else plan.min_score
         return self._results(plan, entries, scores, min_score, began)
 
-    def _external_answer(self, plan: Plan, unsupported: list[str]) -> tuple[list[Entry], list[float]]:
+    def _external_answer(self, plan: SearchPlan, unsupported: list[str]) -> tuple[list[Entry], list[float]]:
         """Return the entries and scores of the other program.
 
         Raises:
@@ -157,7 +157,7 @@ class ExternalFirst:
         return answer
 
     def _results(
-        self, plan: Plan, entries: list[Entry], scores: list[float], min_score: float | None, began: float
+        self, plan: SearchPlan, entries: list[Entry], scores: list[float], min_score: float | None, began: float
     ) -> Results:
         places = [place for place, score in enumerate(scores) if min_score is None or score >= min_score]
         scored: list[Scored] = [(scores[place], self.name, {}, {}, 0.0, {}) for place in places]

@@ -75,7 +75,7 @@ def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Callable[Concat
 
 
 def awaited(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Mirrored[_P, _R]:
-    """Return the coroutine method of an `AsyncSeptet` that runs the steps."""
+    """Return the coroutine method of an `AsyncClient` that runs the steps."""
     plain = cast("Callable[..., Any]", steps)
 
     @wraps(plain)
@@ -100,7 +100,7 @@ def remote_async(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]: ...  
 @overload
 def remote_async(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]: ...
 def remote_async(method: Any) -> Any:
-    """Return the coroutine method of an `AsyncSeptet` that calls a method of the vault on the server."""
+    """Return the coroutine method of an `AsyncClient` that calls a method of the vault on the server."""
     return awaited(_steps_of(method))
 
 

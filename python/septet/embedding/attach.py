@@ -14,13 +14,13 @@ from septet.embedding.query.selection import SpaceSelection
 from septet.errors import SeptetError
 from septet.model.vector import QueryVector
 from septet.notes import Note
-from septet.query.plan import Plan, QueryEmbedding
+from septet.query.plan import QueryEmbedding, SearchPlan
 from septet.query.refine import Deadline
 
 
 def with_query_vectors(
-    plan: Plan, tiers: Mapping[str, Embeddings], pool: Executor | None, kind: Kind = "query"
-) -> Plan:
+    plan: SearchPlan, tiers: Mapping[str, Embeddings], pool: Executor | None, kind: Kind = "query"
+) -> SearchPlan:
     """Return the plan with a query vector for each tier with vectors of an available model, and notes on the others.
 
     A tier may use another tier's embedder of the same model. Never raises: the search degrades with a note.
@@ -73,7 +73,7 @@ class _TierVector(NamedTuple):
 
 
 def _embed_for_tiers(
-    plan: Plan,
+    plan: SearchPlan,
     tiers: Mapping[str, Embeddings],
     embedders: Mapping[str, QueryEmbedder],
     pool: Executor | None,

@@ -18,7 +18,7 @@ from septet.inputs.arguments import called, clock_time, real, shown, utf8
 from septet.model.entry import MAX_ID_CHARS
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.search.searchable import Searchable
 from septet.search.threads import TierThreads
 from septet.system.forks import OfOneProcess
@@ -204,7 +204,7 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
         """Sync before searches, in tiers with ``sync_on_search``; federations without such tiers pay nothing."""
         self.__dict__["_plan"] = self._plan_in_step
 
-    def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
+    def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> SearchPlan:
         plan = Searchable._plan(self, query, options, method)
         following = [
             (name, vault._on_search)

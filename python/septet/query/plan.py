@@ -50,7 +50,7 @@ class QueryEmbedding(NamedTuple):
     vector: QueryVector
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """All parameters of a search.
 
     Attributes:
@@ -171,13 +171,13 @@ class Plan(NamedTuple):
             return False
         return "vector" in self.legs and self.vector is not None
 
-    def of_tier(self, name: str) -> Plan:
+    def of_tier(self, name: str) -> SearchPlan:
         """Return the plan for a tier, with its query vector if the query was embedded for it."""
         if not self.embeddings or (embedding := self.embeddings.get(name)) is None:
             return self
         return self._replace(vector=embedding.vector, model=embedding.space.model, space=embedding.space, embeddings={})
 
-    def of_query(self, query: str, vector: ArrayLike | None, embeds: bool) -> Plan:
+    def of_query(self, query: str, vector: ArrayLike | None, embeds: bool) -> SearchPlan:
         """Return the same plan for another query.
 
         Args:
@@ -204,7 +204,7 @@ class Plan(NamedTuple):
 
 def make_plan(
     query: str, *, now: float, profile: ProfileLike, options: Mapping[str, Any], embeds: bool = False
-) -> Plan:
+) -> SearchPlan:
     """Check a search's arguments (see `septet.Vault.search`) and build its plan.
 
     Args:
@@ -244,7 +244,7 @@ def make_plan(
     vector, tags, model = options["query_vector"], options["tags"], options["model"]
     taken = max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
     taken = taken if cuts.maximum is None or taken < cuts.maximum else cuts.maximum
-    plan = Plan(
+    plan = SearchPlan(
         query=parse(query, chosen.text),
         profile=chosen,
         mode=mode,  # type: ignore[arg-type]
@@ -292,7 +292,7 @@ def _web(query: str, syntax: object) -> tuple[str, Web | None]:
     return web.text, web
 
 
-def _with_words(plan: Plan, words: object, web: Web | None) -> Plan:
+def _with_words(plan: SearchPlan, words: object, web: Web | None) -> SearchPlan:
     # Imported here: most searches have no such options.
     from septet.query.words import required_words
 
@@ -305,7 +305,7 @@ def _offset(offset: object) -> int:
     return min(whole(offset, "offset", QueryError, 0), MOST - 1)
 
 
-def _finer(plan: Plan, options: Mapping[str, Any]) -> Plan:
+def _finer(plan: SearchPlan, options: Mapping[str, Any]) -> SearchPlan:
     # Imported here: most searches use none of these options.
     from septet.query.refine import refinements
 

@@ -18,7 +18,7 @@ from septet.inputs.arguments import cut
 from septet.model.entry import CHARS_A_TOKEN
 from septet.model.results import Hit
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate, json_text
 from septet.ranking.score import RankedCandidate
@@ -102,7 +102,9 @@ def likenesses_of(
     return Likenesses(matrices, words, (Note("diversity_by_words", cause, cure),))
 
 
-def arranged(plan: Plan, scores: Sequence[float], hits: Sequence[Hit], likenesses: Likenesses | None) -> Arrangement:
+def arranged(
+    plan: SearchPlan, scores: Sequence[float], hits: Sequence[Hit], likenesses: Likenesses | None
+) -> Arrangement:
     """Return the new order of the best results, for a plan with a depth.
 
     Args:
@@ -135,7 +137,7 @@ def arranged(plan: Plan, scores: Sequence[float], hits: Sequence[Hit], likenesse
     return Arrangement([*(head[i] for i in places), *order[len(head) :]][:limit], reranked, notes)
 
 
-def _reranked(plan: Plan, hits: Sequence[Hit]) -> Sequence[float] | Note:
+def _reranked(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[float] | Note:
     """Return the reranker's score of each hit, or a note on its failure."""
     assert plan.reranking is not None
     reranker, _, timeout_s = plan.reranking
@@ -273,7 +275,7 @@ def cost_of_scan(hit: Hit) -> int:
     return math.ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
 
 
-def within_budget(plan: Plan, costs: Sequence[int], scores: Sequence[float]) -> BudgetCut:
+def within_budget(plan: SearchPlan, costs: Sequence[int], scores: Sequence[float]) -> BudgetCut:
     """Cut ranked results by ``max_tokens`` of the plan, given the cost and the score of each."""
     maximum = plan.max_tokens or 0
     places, left_out = budgeted(plan.profile.cuts, costs, scores, maximum)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from septet.errors import EntryNotFound, SeptetError, StoreBusy
 from septet.inputs.arguments import shown
 from septet.model.explanation import Explanation, LegReport
-from septet.query.plan import MEMORY, Plan
+from septet.query.plan import MEMORY, SearchPlan
 from septet.ranking.fusion import estimates
 from septet.ranking.score import RankedCandidate, best_of
 from septet.search.arranging import BudgetCut
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from septet.search.run import Read
 
 
-def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
+def explain(tiers: Sequence[Tier], plan: SearchPlan, entry_id: str) -> Explanation:
     """Run a search and explain the rank or absence of one entry.
 
     Raises:
@@ -88,7 +88,7 @@ def explain(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Explanation:
 
 
 def _searched(
-    tiers: Sequence[Tier], plan: Plan, entry_id: str
+    tiers: Sequence[Tier], plan: SearchPlan, entry_id: str
 ) -> tuple[FederatedSearch, RankedQuery, BudgetCut | None, dict[int, Inspected]]:
     search = recalled_alone(tiers, plan)
     try:
@@ -101,7 +101,7 @@ def _searched(
 
 
 def _inspected(
-    search: FederatedSearch, plan: Plan, entry_id: str
+    search: FederatedSearch, plan: SearchPlan, entry_id: str
 ) -> tuple[RankedQuery, Read, Likenesses | None, dict[int, Inspected]]:
     result = ranked(search, 0)
     candidates = read(search, [result])
@@ -175,12 +175,12 @@ def _reason(
     )
 
 
-def _rearrangers(plan: Plan) -> list[str]:
+def _rearrangers(plan: SearchPlan) -> list[str]:
     names = ["the reranker"] if plan.reranking is not None else []
     return [*names, "diversity"] if plan.diversity else names
 
 
-def _why_no_candidate(plan: Plan, inspection: Inspected) -> str:
+def _why_no_candidate(plan: SearchPlan, inspection: Inspected) -> str:
     if inspection.candidate.parent == inspection.candidate.id:
         return "it was split, and its parts are searched instead"
     failed = [name for name, ok in inspection.filters.items() if not ok]
@@ -194,7 +194,7 @@ def _why_no_candidate(plan: Plan, inspection: Inspected) -> str:
     return "; ".join(_leg_reason(plan, leg) for leg in inspection.legs)
 
 
-def _leg_reason(plan: Plan, leg: LegReport) -> str:
+def _leg_reason(plan: SearchPlan, leg: LegReport) -> str:
     if leg.rank is None:
         return f"{leg.leg} leg: {leg.detail}"
     if leg.rank > leg.taken:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from septet.errors import SeptetError, StoreError
 from septet.model.results import TierReport
 from septet.notes import Note
-from septet.query.plan import MOST, Plan
+from septet.query.plan import MOST, SearchPlan
 from septet.tiers.protocol import Recalled, SearchAgain, Session, Tier, TierFacts, TierLost
 from septet.watch.hooks import STAGES
 
@@ -85,7 +85,7 @@ class FederatedSearch:
     page: PageRange | None = None
     facets: Sequence[Mapping[str, Facets]] = ()
 
-    def __init__(self, tiers: Sequence[Tier], plans: Sequence[Plan]) -> None:
+    def __init__(self, tiers: Sequence[Tier], plans: Sequence[SearchPlan]) -> None:
         """Open a session in every tier, which reads one generation throughout.
 
         A tier that fails to open is skipped with a note.
@@ -322,7 +322,7 @@ def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[F
     return memories
 
 
-def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recalled]) -> list[Note]:
+def query_notes(plan: SearchPlan, guesses: Mapping[str, str], recalled: Sequence[Recalled]) -> list[Note]:
     """Return the notes on a query and its words, given the tiers' candidates."""
     notes = list(plan.notes)
     if guesses:
@@ -349,22 +349,22 @@ def query_notes(plan: Plan, guesses: Mapping[str, str], recalled: Sequence[Recal
     return notes
 
 
-def matched_by(plan: Plan, recalled: Sequence[Recalled]) -> str | None:
+def matched_by(plan: SearchPlan, recalled: Sequence[Recalled]) -> str | None:
     """Return the name of the first step of a cascade with matches in any tier; None without matches."""
     steps = [r.step for r in recalled if r.step is not None]
     return plan.query.steps[min(steps)].name if steps else None
 
 
-def _vague_notes(plan: Plan) -> list[Note]:
+def _vague_notes(plan: SearchPlan) -> list[Note]:
     if "text" not in plan.legs:
         return []
     cause = "the query contains only stop words and single letters: neither text nor vectors were searched"
     return [Note("query_too_vague", cause, "ask with a more specific word")]
 
 
-def total_of(search: FederatedSearch, query: int, plan: Plan) -> int | None:
+def total_of(search: FederatedSearch, query: int, plan: SearchPlan) -> int | None:
     """Return the number of entries in all tiers that match the words; None if no words were searched for."""
-    # `Plan.asks_text`, inlined.
+    # `SearchPlan.asks_text`, inlined.
     if plan.scans_words or "text" not in plan.legs:
         return None
     if plan.vector is not None and not plan.query.terms and not plan.query.vague:

@@ -11,7 +11,7 @@ from septet.listing.request import Key, Request
 from septet.model.results import Hit, Results, hits_of
 from septet.notes import Note
 from septet.query.filters import Compare, Filter
-from septet.query.plan import MEMORY, Plan
+from septet.query.plan import MEMORY, SearchPlan
 from septet.search.merge import MOST_VALUES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NEWEST_FIRST = (Key("updated_at", True), Key("created_at", True))
 CAUSE = "the query has filters only: matching entries are listed, newest first, not ranked"
 
 
-def as_list(ask: Ask, plan: Plan, results: Results) -> Results:
+def as_list(ask: Ask, plan: SearchPlan, results: Results) -> Results:
     """Return the results of a search without words: the entries that pass its filters.
 
     Scores and confidences are 0. Groups, offset, token budget and facets work as in a search.
@@ -58,11 +58,11 @@ def as_list(ask: Ask, plan: Plan, results: Results) -> Results:
     )
 
 
-def _answers(ask: Ask, plan: Plan, request: Request, listing: Any) -> list[Any]:
+def _answers(ask: Ask, plan: SearchPlan, request: Request, listing: Any) -> list[Any]:
     return [answer for _, answer in ask(listing, request.as_of, plan.tiers)]
 
 
-def _page(ask: Ask, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
+def _page(ask: Ask, plan: SearchPlan, request: Request) -> list[tuple[str, Placed]]:
     """Return the entries of the page with their tiers: one per group, parts instead of split entries."""
     from septet.listing.queries import in_order
 
@@ -84,7 +84,7 @@ def _page(ask: Ask, plan: Plan, request: Request) -> list[tuple[str, Placed]]:
         limit *= 4
 
 
-def _hits(plan: Plan, placed: list[tuple[str, Placed]]) -> tuple[Hit, ...]:
+def _hits(plan: SearchPlan, placed: list[tuple[str, Placed]]) -> tuple[Hit, ...]:
     scored: list[Any] = [(0.0, tier, {}, {}, 0.0, dict.fromkeys(("cosine", "bm25", "tfidf"))) for tier, _ in placed]
     chars = plan.profile.text.snippet_chars
     return hits_of([item.entry for _, item in placed], scored, full=plan.mode == "full", snippet_chars=chars)

@@ -10,7 +10,7 @@ import numpy as np
 
 from septet._core import Ranking
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import factors
 from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.profile import Profile
@@ -131,7 +131,7 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
     return rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken())
 
 
-def _anchors(plan: Plan, first: Ranking) -> list[int]:
+def _anchors(plan: SearchPlan, first: Ranking) -> list[int]:
     """Return the positions of the best candidates whose words match, or of the best if no words were searched."""
     best = best_of(first, min(plan.profile.graph.anchors, len(first.pool)))
     if plan.asks_text and "semantic" in plan.profile.signals:

@@ -1,16 +1,17 @@
 """Pages: results after an offset; pages neither overlap nor leave gaps.
 
-More candidates may change the order of the best. Therefore places are decided in *stages*: stage 0 recalls the
-candidates of a search without an offset and decides its results (or the first `Plan.places` if the profile has any, so
-that they do not depend on the limit); stage s recalls 4^s times as many and decides the places up to 4^s times as many
-that no earlier stage decided. A place is the same on every page; the first page equals the search without an offset.
+More candidates may change the order of the best. Therefore places are decided in *stages*: stage 0 reads the
+candidates of a search without an offset and decides its results (or the first `SearchPlan.places` if the profile has
+any, so that they do not depend on the limit); stage s reads 4^s times as many and decides the places up to 4^s times
+as many that no earlier stage decided. A place is the same on every page; the first page equals the search without an
+offset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from septet.query.plan import MOST, Plan
+from septet.query.plan import MOST, SearchPlan
 from septet.ranking.score import RankedCandidate
 from septet.search.federated import FederatedSearch, FixedMemory, PageRange
 
@@ -37,8 +38,8 @@ def turned_to(
 
 
 def recalled_page(
-    plan: Plan,
-    recalled: Callable[[Plan, PageRange], FederatedSearch],
+    plan: SearchPlan,
+    recalled: Callable[[SearchPlan, PageRange], FederatedSearch],
     names: Callable[[FederatedSearch], Sequence[Hashable]],
 ) -> FederatedSearch:
     """Return the search of the stage that decides the results of a plan with an offset; sets its ``page``.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from septet._core import stop_words
 from septet.errors import SeptetError
 from septet.model.explanation import Explanation, Remedy
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 
 #: Maximum changes in a remedy; maximum title words tried per change.
 MOST_STEPS, MOST_WORDS = 5, 3
@@ -26,7 +26,7 @@ Changes: TypeAlias = Mapping[str, Any]
 class Attempt(NamedTuple):
     """A search and its explanation of the entry."""
 
-    plan: Plan
+    plan: SearchPlan
     explanation: Explanation
 
 

@@ -12,7 +12,7 @@ from septet.errors import StoreError
 from septet.model.entry import entries_of
 from septet.model.results import Hit, Results, TierReport, hits_of
 from septet.notes import Note
-from septet.query.plan import MOST, Plan
+from septet.query.plan import MOST, SearchPlan
 from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
@@ -61,7 +61,7 @@ class RankedQuery(NamedTuple):
     """
 
     query: int
-    plan: Plan
+    plan: SearchPlan
     ranking: Ranking
     best: Sequence[RankedCandidate]
     memories: Sequence[FixedMemory]
@@ -76,7 +76,7 @@ class RankedQuery(NamedTuple):
         return candidate.tier if candidate.position >= 0 else self.memories[-candidate.position - 1].tier
 
 
-def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | None = None) -> list[Results]:
+def run(tiers: Sequence[Tier], plans: Sequence[SearchPlan], threads: TierThreads | None = None) -> list[Results]:
     """Search the tiers for each query and return the results of each.
 
     Args:
@@ -91,7 +91,7 @@ def run(tiers: Sequence[Tier], plans: Sequence[Plan], threads: TierThreads | Non
     attempts = 1
     while True:
         try:
-            # `Plan.alone`, inlined.
+            # `SearchPlan.alone`, inlined.
             first = plans[0]
             if first.group_by or first.offset or (2 * (first.limit or 0) > first.candidates and first.is_deep):
                 return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
@@ -110,10 +110,10 @@ def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> Fed
     return search
 
 
-def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None) -> FederatedSearch:
+def recalled_alone(tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None) -> FederatedSearch:
     """Recall the candidates of one plan that may need several searches: with groups, or an offset."""
 
-    def of_stage(plan: Plan, page: PageRange | None = None) -> FederatedSearch:
+    def of_stage(plan: SearchPlan, page: PageRange | None = None) -> FederatedSearch:
         if plan.group_by is None:
             return recalled(FederatedSearch(tiers, [plan]), threads)
         return recalled_groups(tiers, plan, threads, page)
@@ -131,7 +131,7 @@ def recalled_alone(tiers: Sequence[Tier], plan: Plan, threads: TierThreads | Non
 
 
 def recalled_groups(
-    tiers: Sequence[Tier], plan: Plan, threads: TierThreads | None = None, page: PageRange | None = None
+    tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None, page: PageRange | None = None
 ) -> FederatedSearch:
     """Recall enough candidates for all groups of the page, if that many groups exist."""
     started = None
@@ -150,7 +150,7 @@ def recalled_groups(
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
 
 
-def _late(plan: Plan) -> bool:
+def _late(plan: SearchPlan) -> bool:
     """Return True if the deadline has passed."""
     return plan.deadline is not None and plan.deadline.passed
 

@@ -21,7 +21,7 @@ from septet.query.options import (
     takes_recall_options,
     unexpected,
 )
-from septet.query.plan import MEMORY, Plan, make_plan, thread_count
+from septet.query.plan import MEMORY, SearchPlan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
 from septet.search.federated import FederatedSearch
 from septet.search.run import recalled, results_of, run
@@ -362,7 +362,7 @@ class Searchable(ABC):
 
         return can_embed_queries(self._embeddings_of())
 
-    def _plan(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
+    def _plan(self, query: str, options: Mapping[str, Any], method: str = "search") -> SearchPlan:
         full = {**DEFAULTS, **options}
         if len(full) != len(DEFAULTS):
             raise unexpected(method, options)
@@ -374,7 +374,7 @@ class Searchable(ABC):
             stages.mark("plan")
         return plan
 
-    def _embedded(self, plan: Plan) -> Plan:
+    def _embedded(self, plan: SearchPlan) -> SearchPlan:
         """Return the plan with the query embedded for every tier that has vectors."""
         if not self._embeds():
             return plan

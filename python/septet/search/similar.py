@@ -13,7 +13,7 @@ from septet.model.vector import QueryVector, query_vector
 from septet.profiles.builtin import SIMILAR, SIMILAR_WORDS
 from septet.query.options import DEFAULTS
 from septet.query.parse import TextQuery
-from septet.query.plan import MOST_QUERY_CHARS, Plan, make_plan
+from septet.query.plan import MOST_QUERY_CHARS, SearchPlan, make_plan
 from septet.search.federated import next_attempt
 from septet.search.run import run
 from septet.search.searchable import Searchable
@@ -95,7 +95,7 @@ class FindsSimilar(Searchable):
             results = self._nearest(like._replace(vector=None, document=""), base)
         return results
 
-    def _like_plan(self, limit: object, least: object, options: Mapping[str, object]) -> Plan:
+    def _like_plan(self, limit: object, least: object, options: Mapping[str, object]) -> SearchPlan:
         """Return the plan of a search for similar entries, without its subject."""
         most = whole(limit, "limit", QueryError, 1, MOST_SIMILAR)
         minimum = None if least is None else real(least, "min_similarity", QueryError, 0, 1)
@@ -110,7 +110,7 @@ class FindsSimilar(Searchable):
     def _nearest(
         self,
         like: Like,
-        base: Plan,
+        base: SearchPlan,
         tiers: Sequence[Tier] | None = None,
         embeddings: Mapping[str, Embeddings] | None = None,
     ) -> Results:
@@ -131,7 +131,7 @@ class FindsSimilar(Searchable):
         similar = [hit for hit in results.hits if hit.id not in like.left_out]
         return replace(results, hits=tuple(similar[:most]))
 
-    def _by_vector(self, like: Like, base: Plan, embeddings: Mapping[str, Embeddings]) -> Plan:
+    def _by_vector(self, like: Like, base: SearchPlan, embeddings: Mapping[str, Embeddings]) -> SearchPlan:
         """Return the plan with the vector, or with the text embedded as a document if possible."""
         plan = base._replace(legs=frozenset({"vector"}), vector=like.vector, model=like.model)
         if like.vector is not None or not self._embeds():
@@ -143,7 +143,7 @@ class FindsSimilar(Searchable):
         return with_query_vectors(plan._replace(query=words), embeddings, pool, "document")
 
 
-def _of_entry(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Like:
+def _of_entry(tiers: Sequence[Tier], plan: SearchPlan, entry_id: str) -> Like:
     """Return the subject for an entry, from the highest tier that has it.
 
     Raises:
@@ -168,7 +168,7 @@ def _of_entry(tiers: Sequence[Tier], plan: Plan, entry_id: str) -> Like:
     )
 
 
-def _likeness(tier: Tier, plan: Plan, entry_id: str) -> Likeness | None:
+def _likeness(tier: Tier, plan: SearchPlan, entry_id: str) -> Likeness | None:
     attempts = 1
     while True:
         try:

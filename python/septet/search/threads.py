@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import SeptetError
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.query.refine import Deadline
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.system.forks import renew_in_children
@@ -175,13 +175,13 @@ class LateSession(NamedTuple):
 LATE = LateSession()
 
 
-def no_candidates(plans: Sequence[Plan]) -> Sequence[Recalled]:
+def no_candidates(plans: Sequence[SearchPlan]) -> Sequence[Recalled]:
     """Return an empty recall for each plan."""
     return [Recalled(EMPTY, 0, False, None, (), None, ())] * len(plans)
 
 
 def recalled_until(
-    tiers: Sequence[Tier], plans: Sequence[Plan], deadline: Deadline
+    tiers: Sequence[Tier], plans: Sequence[SearchPlan], deadline: Deadline
 ) -> Sequence[tuple[int, Outcome | SeptetError | None]]:
     """Return the outcome or the error of each tier; None for one that missed the deadline.
 
@@ -223,7 +223,7 @@ def _outcome_of(ask: Callable[[], Outcome]) -> Outcome | SeptetError:
         return fault
 
 
-def _ask(tier: Tier, plans: Sequence[Plan], place: int) -> Outcome:
+def _ask(tier: Tier, plans: Sequence[SearchPlan], place: int) -> Outcome:
     started = time.perf_counter()
     session = tier.open(plans, place)
     try:
@@ -253,7 +253,7 @@ PARTS_A_THREAD = 3
 SHARE = 3 / 5
 
 
-def parts_of(plans: Sequence[Plan], workers: int) -> list[list[int]]:
+def parts_of(plans: Sequence[SearchPlan], workers: int) -> list[list[int]]:
     """Split queries into parts; all vectors of a part have one dimension, or all are missing."""
     by_kind: dict[object, list[int]] = {}
     for i, plan in enumerate(plans):

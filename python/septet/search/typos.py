@@ -10,7 +10,7 @@ from septet._core import words
 from septet.model.results import Results
 from septet.notes import Note
 from septet.query.parse import parse, with_words
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.tiers.protocol import Recalled, Tier
 
 
@@ -48,10 +48,10 @@ def guess_note(guesses: Mapping[str, str], *, used: bool) -> Note:
 def corrected(
     tiers: Sequence[Tier],
     started: float,
-    plan: Plan,
+    plan: SearchPlan,
     guesses: Mapping[str, str],
     results: Results,
-    run: Callable[[Sequence[Tier], Sequence[Plan]], Sequence[Results]],
+    run: Callable[[Sequence[Tier], Sequence[SearchPlan]], Sequence[Results]],
 ) -> Results:
     """Search with guesses in place of unknown words.
 

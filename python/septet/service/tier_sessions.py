@@ -14,7 +14,7 @@ from septet.federation.federation import MAX_PRIORITY
 from septet.inputs.arguments import real, shown, utf8, whole
 from septet.model.entry import MAX_ID_CHARS
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.tiers.protocol import SearchAgain, ServedSession
 from septet.tiers.remote.plans import plans_of
 from septet.tiers.remote.serving import answered, recalled
@@ -177,7 +177,7 @@ class TierSessions:
                 self.end(name)
 
 
-def _prepared(vault: AnyVault, name: str, plans: list[Plan]) -> tuple[list[Plan], list[Note]]:
+def _prepared(vault: AnyVault, name: str, plans: list[SearchPlan]) -> tuple[list[SearchPlan], list[Note]]:
     """Return the plans as a search of this vault would make them: after a check of its folders, with query vectors."""
     notes: list[Note] = []
     if vault._on_search is not None:

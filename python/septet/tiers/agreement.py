@@ -13,7 +13,7 @@ from septet.ranking.passes import Agreement
 from septet.ranking.pool import Candidate, Pool
 
 if TYPE_CHECKING:
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.ranking.bm25_scale import TermCounts
 
 RULE = Agreement()
@@ -22,19 +22,19 @@ RULE = Agreement()
 class TierView(Protocol):
     """A read view of a tier: `ReadView` or `PostgresView`."""
 
-    plans: Sequence[Plan]
+    plans: Sequence[SearchPlan]
 
     def recall(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and the number of matches."""
 
-    def term_counts(self, plan: Plan) -> TermCounts:
+    def term_counts(self, plan: SearchPlan) -> TermCounts:
         """Return the number of entries with each term of a plan."""
 
 
 def measured(
-    plan: Plan,
+    plan: SearchPlan,
     drawn: Sequence[Candidate],
-    view_of: Callable[[Sequence[Plan]], TierView],
+    view_of: Callable[[Sequence[SearchPlan]], TierView],
     units_of: Callable[[Sequence[int]], NDArray[np.float64]],
     pairs: tuple[float, float],
 ) -> float:
@@ -71,7 +71,7 @@ def measured(
     return _agreement(deviations)
 
 
-def _plan(plan: Plan, text: str) -> Plan:
+def _plan(plan: SearchPlan, text: str) -> SearchPlan:
     """Return the plan of a text-only search for the words of a text."""
     return plan._replace(
         query=parse(text, plan.profile.text),
@@ -93,7 +93,7 @@ def _agreement(deviations: Sequence[float]) -> float:
     return min(max((quantile - RULE.none) / (RULE.full - RULE.none), 0.0), 1.0)
 
 
-def _rarest(plan: Plan, counts: TermCounts) -> Plan:
+def _rarest(plan: SearchPlan, counts: TermCounts) -> SearchPlan:
     query = plan.query
     rare = range(2, max(2, counts.entries // RULE.common) + 1)
     shared = [term for term in dict.fromkeys(query.terms) if counts.holding.get(term, 0) in rare]

@@ -15,7 +15,7 @@ from septet.tiers.protocol import Likeness
 
 if TYPE_CHECKING:
     from septet.query.parse import TextQuery
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 #: Preference among an entry's vectors, by state of their space.
@@ -78,14 +78,14 @@ def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_
     return "; ".join(of_words + of_parts + of_score)
 
 
-def memory_place(plan: Plan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:
+def memory_place(plan: SearchPlan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:
     """Report the rank of a memory among the matching rows, best first, for memories of fixed score."""
     rank = rows.index(row) + 1 if row in rows and passes else None
     detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
     return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
 
 
-def nothing_compared(plan: Plan, mismatch: object) -> LegReport:
+def nothing_compared(plan: SearchPlan, mismatch: object) -> LegReport:
     """Report that no vectors were compared, with the mismatch of existing vectors, if any."""
     cause = "the vault holds no vectors" if mismatch is None else str(mismatch)
     return LegReport("vector", False, None, 0, plan.candidates, None, cause)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from septet.notes import Note
 
 if TYPE_CHECKING:
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.sqlite.store.soundness import Unsound
 
 #: Maximum count of excluded memories.
@@ -35,7 +35,7 @@ def no_vectors(tier: str) -> Note:
     return Note("no_vectors", cause, "add entries with vector=", tier)
 
 
-def vectors_incomplete(plan: Plan, missing: int, of: int, tier: str) -> Note:
+def vectors_incomplete(plan: SearchPlan, missing: int, of: int, tier: str) -> Note:
     """Return the note that some entries have no vector yet."""
     effect = "their similarity was estimated" if plan.profile.estimates else "they count as not near"
     cause = f"{missing} of {of} entries have no vector yet; {effect}"

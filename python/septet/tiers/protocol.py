@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from septet.errors import SeptetError, VectorError
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Candidate, Pool
 
@@ -204,7 +204,7 @@ class ServedSession(Session, Protocol):
     """A session of a vault that can be served to remote tiers."""
 
     @property
-    def plans(self) -> Sequence[Plan]:
+    def plans(self) -> Sequence[SearchPlan]:
         """The queries."""
 
     def holds(self, rows: Sequence[int]) -> bool:
@@ -229,7 +229,7 @@ class Tier(Protocol):
     def crosses_threads(self) -> bool:
         """True if sessions may move between threads."""
 
-    def open(self, plans: Sequence[Plan], place: int) -> Session:
+    def open(self, plans: Sequence[SearchPlan], place: int) -> Session:
         """Open a session.
 
         Args:
@@ -244,7 +244,7 @@ class Tier(Protocol):
 class ServedTier(Tier, Protocol):
     """A tier over a vault that a server can serve."""
 
-    def open(self, plans: Sequence[Plan], place: int) -> ServedSession:
+    def open(self, plans: Sequence[SearchPlan], place: int) -> ServedSession:
         """Open a session (see `Tier`)."""
 
 

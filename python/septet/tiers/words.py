@@ -11,7 +11,7 @@ from septet import _core
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 #: Minimum letters of a misspelt word; maximum letters up to which one edit is allowed, beyond which two.
@@ -22,7 +22,7 @@ MOST_GUESSES = 3
 MOST_WORDS = 8
 
 
-def misspelt(plan: Plan, holding: Callable[[], Mapping[str, int]]) -> dict[str, int]:
+def misspelt(plan: SearchPlan, holding: Callable[[], Mapping[str, int]]) -> dict[str, int]:
     """Return the unknown words of a query, with their maximum number of edits.
 
     Args:
@@ -39,7 +39,7 @@ def _may_be_misspelt(word: str) -> bool:
     return len(word) >= LEAST and not any(letter.isdigit() for letter in word)
 
 
-def titled(plan: Plan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
+def titled(plan: SearchPlan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
     """Return the candidates with the column ``titled``: 1 if the title equals the query, for those without a vector.
 
     Args:
@@ -71,7 +71,7 @@ MOST_PREFIXED = 32
 WordsFrom: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 
 
-def with_indexed_words(plans: Sequence[Plan], words_from: WordsFrom) -> list[Plan]:
+def with_indexed_words(plans: Sequence[SearchPlan], words_from: WordsFrom) -> list[SearchPlan]:
     """Add the indexed words of prefixes to the terms of plans.
 
     FTS5 stems what a word begins with like a word: of ``genera`` it finds no ``general``, whose stem is ``gener``.
@@ -82,7 +82,7 @@ def with_indexed_words(plans: Sequence[Plan], words_from: WordsFrom) -> list[Pla
     return [_completed(plan, known) for plan in plans]
 
 
-def _completed(plan: Plan, known: Mapping[str, Sequence[str]]) -> Plan:
+def _completed(plan: SearchPlan, known: Mapping[str, Sequence[str]]) -> SearchPlan:
     # Imported here: most searches have no filter.
     from septet.query.filters import AllOf, AnyOf, Not
     from septet.query.words import begins_with

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import as_text, flag, real, utf8
 from septet.model.entry import json_of
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.search.searchable import Searchable
 from septet.sqlite.store.store import CLOSE_WAIT_S, SqliteStore
 from septet.watch.progress import Progress, reporter, with_progress
@@ -323,7 +323,7 @@ class Following(Synced, Searchable):
         if on_open:
             looks.ask()
 
-    def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> Plan:
+    def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> SearchPlan:
         plan = Searchable._plan(self, query, options, method)
         assert self._on_search is not None
         looks, budget = self._on_search
@@ -341,6 +341,6 @@ class Following(Synced, Searchable):
             watcher.close()
 
 
-def within(plan: Plan, budget_s: float) -> float:
+def within(plan: SearchPlan, budget_s: float) -> float:
     """Return the seconds that a search may wait for a sync: at most half of its remaining time."""
     return budget_s if plan.deadline is None else min(budget_s, plan.deadline.left_s / 2)

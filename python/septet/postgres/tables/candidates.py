@@ -9,7 +9,7 @@ from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables.conditions import conditions, conjunction, filtered, validity
 from septet.postgres.tables.fragments import FINDABLE, named
 from septet.postgres.tables.phrases import settled
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.store.rows import Condition
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def rows_where(read: PostgresReading, condition: Condition) -> list[int]:
     return [row for (row,) in read.sql.execute(sql, (read.vault.number, *condition.parameters))]
 
 
-def passing_rows(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> list[int]:
+def passing_rows(read: PostgresReading, plan: SearchPlan, ids: Sequence[str]) -> list[int]:
     """Return the rows of the existing ids that pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
     sql = f"SELECT e.row FROM {_NAMED} WHERE {passing.sql} ORDER BY w.place"
     return [row for (row,) in read.sql.execute(sql, (*named(read.vault, ids), *passing.parameters))]
 
 
-def any_passing(read: PostgresReading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
+def any_passing(read: PostgresReading, plan: SearchPlan, filters: Sequence[Filter]) -> list[bool]:
     """Return for each filter whether any entry passes it, among those that the plan finds without filters."""
     others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
     passed = []
@@ -46,7 +46,7 @@ def any_passing(read: PostgresReading, plan: Plan, filters: Sequence[Filter]) ->
     return passed
 
 
-def passing_among(read: PostgresReading, plan: Plan, rows: Sequence[int]) -> frozenset[int]:
+def passing_among(read: PostgresReading, plan: SearchPlan, rows: Sequence[int]) -> frozenset[int]:
     """Return the rows whose entries pass every filter of a plan."""
     passing = conjunction(conditions(plan))
     sql = (
@@ -63,14 +63,14 @@ def rows_of(read: PostgresReading, ids: Sequence[str]) -> dict[str, int]:
     return dict(read.sql.execute(f"SELECT e.id, e.row FROM {_NAMED} WHERE e.live", named(read.vault, ids)).fetchall())
 
 
-def valid_ids(read: PostgresReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
+def valid_ids(read: PostgresReading, plan: SearchPlan, ids: Sequence[str]) -> frozenset[str]:
     """Return the existing ids that are valid at the plan's time, or all of them if it includes expired entries."""
     valid = Condition("TRUE") if plan.include_expired else validity(plan.now)
     sql = f"SELECT e.id FROM {_NAMED} WHERE e.live AND {valid.sql}"
     return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (*named(read.vault, ids), *valid.parameters)))
 
 
-def filters_passed(read: PostgresReading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
+def filters_passed(read: PostgresReading, plan: SearchPlan, row: int, *, memories: bool) -> dict[str, bool]:
     """Return whether an entry passes each filter of a plan, by name.
 
     Args:

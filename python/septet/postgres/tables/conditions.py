@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from septet.postgres.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
 from septet.postgres.tables.json_values import NUMBER, canonical, canonicals, members, source
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.pool import json_text
 from septet.store.rows import Condition
 from septet.store.rules import by_type, values_of
@@ -37,7 +37,7 @@ _POSTING = (
 )
 
 
-def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
+def conditions(plan: SearchPlan, *, memories: bool = False) -> dict[str, Condition]:
     """Return every condition on candidates, by name.
 
     Args:
@@ -55,7 +55,7 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     return out
 
 
-def chosen(plan: Plan) -> Condition | None:
+def chosen(plan: SearchPlan) -> Condition | None:
     """Return the caller's filters joined by AND, without validity and kinds; None without filters."""
     return filtered(plan.filters) if plan.filters else None
 

@@ -15,7 +15,7 @@ from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
 if TYPE_CHECKING:
     from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.statistics import QueryTerms, Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 class Apart(NamedTuple):
@@ -42,18 +42,18 @@ class BestMemories(NamedTuple):
     left_out: int = 0
 
 
-def are_apart(plan: Plan, statistics: Statistics) -> bool:
+def are_apart(plan: SearchPlan, statistics: Statistics) -> bool:
     """Return True if memories score by statistics of their own."""
     return bool(plan.query.has_phrase and plan.scores_memories and plan.asks_text and statistics.held_memories)
 
 
-def weights(plan: Plan) -> list[float]:
+def weights(plan: SearchPlan) -> list[float]:
     """Return the weights of the columns, as `memories.EQUAL` has them."""
     id_, title, description, _, tags = plan.profile.text.weights.array.tolist()
     return [id_, title, description, 0.0, tags, 1.0 if plan.query.grams else 0.0]
 
 
-def ranked(plan: Plan, statistics: Statistics, terms: QueryTerms, holding: Mapping[str, int]) -> Apart:
+def ranked(plan: SearchPlan, statistics: Statistics, terms: QueryTerms, holding: Mapping[str, int]) -> Apart:
     """Return the statistics of memories, from the number of them with each term."""
     rows = statistics.held_memories
     entries = _of_entries(plan, statistics, terms)
@@ -63,7 +63,7 @@ def ranked(plan: Plan, statistics: Statistics, terms: QueryTerms, holding: Mappi
     return Apart(rows, statistics.average_memory, holding, scale)
 
 
-def term_counts(plan: Plan, statistics: Statistics, terms: QueryTerms, apart: Apart) -> TermCounts:
+def term_counts(plan: SearchPlan, statistics: Statistics, terms: QueryTerms, apart: Apart) -> TermCounts:
     """Return the number of entries, and how many hold each term; those of memories where no entry holds any."""
     counts = _of_entries(plan, statistics, terms)
     if any(counts.holding.values()):
@@ -72,7 +72,7 @@ def term_counts(plan: Plan, statistics: Statistics, terms: QueryTerms, apart: Ap
     return TermCounts(apart.rows, {term: apart.holding.get(name, 0) for term, name in names.items()})
 
 
-def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCounts:
+def _of_entries(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> TermCounts:
     alone, grams = statistics.of_entries(), plan.query.grams
     if plan.query.steps:
         begun = {term: alone.begun.get(terms.stem(term), 0) for term in plan.query.terms}
@@ -81,7 +81,7 @@ def _of_entries(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TermCo
     return TermCounts(alone.rows, held)
 
 
-def score(plan: Plan, entry: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
+def score(plan: SearchPlan, entry: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
     """Return the score of a memory, in a cascade by its one step; 0 without a match."""
     texts, grams = columns_of(TEXTS, entry.candidate, entry.grams), columns_of(GRAMS, entry.candidate, entry.grams)
     columns = [*texts, *grams]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.cascades import Rows
     from septet.postgres.tier.statistics import QueryTerms, Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.ranking.pool import Candidate
 
 
@@ -70,13 +70,13 @@ class Chosen(NamedTuple):
     apart: Mapping[int, Apart]
 
 
-def look(plan: Plan) -> int:
+def look(plan: SearchPlan) -> int:
     """Return the number of full-text matches to read: enough to count for the small-corpus guard."""
     return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
 
 def read_candidates(
-    read: PostgresReading, plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, space: Space | None
+    read: PostgresReading, plans: Sequence[SearchPlan], statistics: Statistics, terms: QueryTerms, space: Space | None
 ) -> Chosen:
     """Read the candidates of some queries: first their rows, then their data for scoring."""
     statements: list[tuple[int, str, Statement]] = []
@@ -142,7 +142,7 @@ def read_candidates(
 
 def _rank(
     read: PostgresReading,
-    plans: Sequence[Plan],
+    plans: Sequence[SearchPlan],
     statistics: Statistics,
     terms: QueryTerms,
     legs: Mapping[int, TextLeg],
@@ -177,7 +177,7 @@ def _kept(at: int, rows: Mapping[tuple[int, str], Rows]) -> BestMemories:
 
 
 def _texts(
-    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
+    vault: VaultRow, plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
 ) -> Iterator[tuple[str, Statement]]:
     """Yield the statements for the best by full text, and for memories that are ranked apart."""
     if not plan.query.steps:
@@ -195,7 +195,7 @@ def _texts(
 
 
 def _apart(
-    plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms, rows: Mapping[tuple[int, str], Rows]
+    plans: Sequence[SearchPlan], statistics: Statistics, terms: QueryTerms, rows: Mapping[tuple[int, str], Rows]
 ) -> dict[int, Apart]:
     """Return the separate statistics of memories, by the place of the query."""
     if plans[0].profile.text.match == "cascade":
@@ -211,7 +211,7 @@ def _apart(
 
 
 def _of_texts(
-    at: int, plan: Plan, rows: Mapping[tuple[int, str], Rows], apart: Mapping[int, Apart]
+    at: int, plan: SearchPlan, rows: Mapping[tuple[int, str], Rows], apart: Mapping[int, Apart]
 ) -> tuple[int | None, Rows, Rows]:
     """Return the step of a cascade that has an answer, the entries that full text found, and memories beside them."""
     texts = rows.get((at, "text"), ())
@@ -224,7 +224,7 @@ def _of_texts(
     return cascades.first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
 
 
-def cascade(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
+def cascade(vault: VaultRow, plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return the statement for the best of a cascade, ranked by the server: with filters, or all."""
     # Most profiles ask for whole words.
     from septet.postgres.tables import cascades
@@ -232,7 +232,7 @@ def cascade(vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTer
     return cascades.best(vault, _steps(plan, statistics, terms), leg)
 
 
-def _steps(plan: Plan, statistics: Statistics, terms: QueryTerms) -> cascades.Cascade:
+def _steps(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> cascades.Cascade:
     from septet.postgres.tables import cascades
 
     if are_apart(plan, statistics):
@@ -252,7 +252,7 @@ def _filter(leg: TextLeg) -> Condition:
     return leg.condition
 
 
-def _cascade(plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:
+def _cascade(plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:
     """Return the best of a cascade, as the statement of `septet.postgres.tables.cascades.best` gives them."""
     query, ranks = _steps(plan, statistics, terms), leg.ranking
     places, idf = statistics.places, [0.0] * len(statistics.places)
@@ -273,7 +273,7 @@ def _cascade(plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg
     return [(matches, step, score, row) for score, row in zip(scores.tolist(), rows.tolist())]
 
 
-def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TextLeg:
+def text_leg(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> TextLeg:
     """Return the text leg of a query."""
     alone = are_apart(plan, statistics)
     if alone:
@@ -292,7 +292,12 @@ def text_leg(plan: Plan, statistics: Statistics, terms: QueryTerms) -> TextLeg:
 
 
 def memories_apart(
-    vault: VaultRow, plan: Plan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, only: Condition | None = None
+    vault: VaultRow,
+    plan: SearchPlan,
+    statistics: Statistics,
+    terms: QueryTerms,
+    leg: TextLeg,
+    only: Condition | None = None,
 ) -> list[Statement]:
     """Return the statements for memories with statistics of their own; in a cascade, one per step.
 
@@ -310,14 +315,14 @@ def memories_apart(
 
 
 def merged(
-    plan: Plan, scored: Sequence[tuple[int, float]], known: Mapping[int, CandidateRow], terms: QueryTerms
+    plan: SearchPlan, scored: Sequence[tuple[int, float]], known: Mapping[int, CandidateRow], terms: QueryTerms
 ) -> list[tuple[int, float]]:
     """Return rows and their scores in the order of full text."""
     whole = {row: holds_all(plan, known[row], terms) for row, _ in scored} if plan.query.needed else {}
     return sorted(scored, key=lambda item: (not whole.get(item[0], False), -item[1], item[0]))
 
 
-def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> WeightedTerms:
+def _asked(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> WeightedTerms:
     # As FTS5 sums: the terms of the query in their order, a repeated one again, in one table after the other.
     stored = terms.of(plan.query.terms)
     tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
@@ -330,7 +335,7 @@ def _asked(plan: Plan, statistics: Statistics, terms: QueryTerms) -> WeightedTer
     return WeightedTerms(*zip(*wanted)) if wanted else WeightedTerms()
 
 
-def _needed(plan: Plan, terms: QueryTerms) -> Needed:
+def _needed(plan: SearchPlan, terms: QueryTerms) -> Needed:
     rows: list[tuple[int, str, int, int]] = []
     for word, (forms, pieces) in enumerate(plan.query.needed):
         rows += [(word, name, 0, 0) for name in terms.of(forms)]
@@ -340,24 +345,26 @@ def _needed(plan: Plan, terms: QueryTerms) -> Needed:
     return Needed(words, names, [row[2] for row in rows], [row[3] for row in rows], len(plan.query.needed))
 
 
-def _phrases(plan: Plan, statistics: Statistics, terms: QueryTerms) -> list[Posting]:
+def _phrases(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> list[Posting]:
     if not plan.query.has_phrase:
         return []
     named = {*terms.of(plan.query.terms), *_needed(plan, terms).terms}
     return [posting for name in terms.phrases() if name in named for posting in statistics.phrases.postings[name]]
 
 
-def _nearest(read: PostgresReading, plan: Plan, space: Space, *, indexed: bool) -> Statement:
+def _nearest(read: PostgresReading, plan: SearchPlan, space: Space, *, indexed: bool) -> Statement:
     passing, narrowed = conjunction(conditions(plan)), bool(chosen(plan))
     return nearest.nearest(read.vault, space, _unit(plan), plan.candidates, passing, indexed=indexed, narrowed=narrowed)
 
 
-def _unit(plan: Plan) -> NDArray[np.float32]:
+def _unit(plan: SearchPlan) -> NDArray[np.float32]:
     assert plan.vector is not None
     return plan.vector.scan
 
 
-def _look_up(read: PostgresReading, plans: Sequence[Plan], space: Space, rows: dict[tuple[int, str], Any]) -> None:
+def _look_up(
+    read: PostgresReading, plans: Sequence[SearchPlan], space: Space, rows: dict[tuple[int, str], Any]
+) -> None:
     """Replace the nearest vectors of a cluster by the nearest entries, for the plans without filters."""
     legs = {
         (at, "vector"): nearest.Leg(_unit(plan), plan.candidates, conjunction(conditions(plan)))
@@ -369,7 +376,7 @@ def _look_up(read: PostgresReading, plans: Sequence[Plan], space: Space, rows: d
 
 
 def memories_leg(
-    read: PostgresReading, plan: Plan, statistics: Statistics, terms: QueryTerms
+    read: PostgresReading, plan: SearchPlan, statistics: Statistics, terms: QueryTerms
 ) -> Sequence[tuple[str, Statement]]:
     """Return the statement for memories of fixed score, or for the number of excluded ones."""
     names, passing = terms.of(plan.query.terms), conjunction(conditions(plan, memories=True))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fulltext import TextLeg
     from septet.postgres.tier.statistics import QueryTerms, Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.store.rows import Condition
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
@@ -28,7 +28,7 @@ Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 def memories_of(
     read: PostgresReading,
-    plans: Sequence[Plan],
+    plans: Sequence[SearchPlan],
     steps: Sequence[int | None],
     statistics: Statistics,
     terms: QueryTerms,
@@ -50,13 +50,13 @@ def memories_of(
     return kept
 
 
-def _asks(plan: Plan) -> bool:
+def _asks(plan: SearchPlan) -> bool:
     wanted = plan.include_memories or "kinds" not in plan.filters
     return bool(plan.asks_text and plan.query.steps and wanted and not plan.scores_memories)
 
 
 def _question(
-    read: PostgresReading, plan: Plan, step: int | None, statistics: Statistics, terms: QueryTerms
+    read: PostgresReading, plan: SearchPlan, step: int | None, statistics: Statistics, terms: QueryTerms
 ) -> Statement:
     _, every, words = plan.query.steps[-1 if step is None else step]
     stems = [terms.names.get(plan.query.terms[at], "") for at in words]
@@ -68,7 +68,7 @@ def _question(
     return cascades.memories(read.vault, (every, stems), looked, totals, passing, most, phrases)
 
 
-def ranked_apart(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerms) -> dict[int, Apart]:
+def ranked_apart(plans: Sequence[SearchPlan], statistics: Statistics, terms: QueryTerms) -> dict[int, Apart]:
     """Return the separate statistics of memories, by the place of the query."""
     begun = {terms.names[term]: statistics.begun_in_memories.get(terms.stem(term), 0) for term in terms.names}
     places = [at for at, plan in enumerate(plans) if plan.query.steps and are_apart(plan, statistics)]
@@ -76,7 +76,7 @@ def ranked_apart(plans: Sequence[Plan], statistics: Statistics, terms: QueryTerm
 
 
 def memories_apart(
-    vault: VaultRow, plan: Plan, totals: tuple[int, float], terms: QueryTerms, leg: TextLeg, passing: Condition
+    vault: VaultRow, plan: SearchPlan, totals: tuple[int, float], terms: QueryTerms, leg: TextLeg, passing: Condition
 ) -> list[Statement]:
     """Return the statement for memories with statistics of their own, for each step of a query."""
     names = [terms.names.get(term, "") for term in plan.query.terms]

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.apart import Apart
     from septet.postgres.tier.statistics import QueryTerms, Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.ranking.bm25_scale import TermCounts
     from septet.ranking.pool import Pool
 
 
 def ranked_by_phrases(
-    plan: Plan,
+    plan: SearchPlan,
     pool: Pool,
     entries: Sequence[CandidateRow],
     known: int,
@@ -81,7 +81,7 @@ def _texts_in(entry: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
     return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
 
 
-def _score_at_step(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
+def _score_at_step(plan: SearchPlan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     """Return the score by the one step of a cascade; 0 without a match."""
     rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
     columns, total, (k1, b) = columns_of(TEXTS, entry.candidate, entry.grams), 0.0, constants(plan)
@@ -96,7 +96,7 @@ def _score_at_step(plan: Plan, entry: CandidateRow, statistics: Statistics, term
     return total
 
 
-def _score(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
+def _score(plan: SearchPlan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
     for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
         columns, weights = (
@@ -116,7 +116,7 @@ def _score(plan: Plan, entry: CandidateRow, statistics: Statistics, terms: Query
     return total
 
 
-def holds_all(plan: Plan, entry: CandidateRow, terms: QueryTerms) -> bool:
+def holds_all(plan: SearchPlan, entry: CandidateRow, terms: QueryTerms) -> bool:
     """Return True if an entry contains every word that a plan needs."""
     parts = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
     columns = [column for part in parts for column in columns_of(part, entry.candidate, entry.grams)]

@@ -21,7 +21,7 @@ from septet.postgres.tier.completion import holds_all
 from septet.postgres.tier.matching import MatchedEntry, matches, memories_matching
 from septet.postgres.tier.phrases import columns_of, times
 from septet.query.facets import Faceted
-from septet.query.plan import MEMORY, Plan
+from septet.query.plan import MEMORY, SearchPlan
 from septet.ranking.cuts import guarded
 from septet.store.rows import Condition
 from septet.tiers.inspection import answering_step, matched, memory_place, nothing_compared
@@ -94,7 +94,7 @@ def _place(every: Sequence[MatchedEntry], own: MatchedEntry) -> int:
     return sum((not match.whole, -match.score, match.row) < before for match in every) + 1
 
 
-def _holds(view: PostgresView, plan: Plan, entry: CandidateRow, term: str, *, grams: bool = True) -> bool:
+def _holds(view: PostgresView, plan: SearchPlan, entry: CandidateRow, term: str, *, grams: bool = True) -> bool:
     """Return True if full text finds a term of the query in an entry, with grams or without."""
     candidate = entry.candidate
     # No search finds one that is split into parts.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.statistics import Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 #: Texts read in one round trip.
@@ -38,7 +38,7 @@ ABOVE = 1 + 1 / 10**9
 class _View(Protocol):
     """The parts of `septet.postgres.tier.view.PostgresView` that are read here."""
 
-    plans: Sequence[Plan]
+    plans: Sequence[SearchPlan]
     read: PostgresReading
     statistics: Statistics
 

@@ -12,7 +12,7 @@ from septet.query.plan import MOST
 
 if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.store.rows import Condition
 
 
@@ -24,7 +24,7 @@ class MatchedEntry(NamedTuple):
     score: float
 
 
-def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Sequence[MatchedEntry]:
+def matches(view: PostgresView, plan: SearchPlan, only: Condition | None = None) -> Sequence[MatchedEntry]:
     """Return the matches of a query in their order.
 
     Args:
@@ -58,7 +58,7 @@ def matches(view: PostgresView, plan: Plan, only: Condition | None = None) -> Se
     return ranked
 
 
-def memories_matching(view: PostgresView, plan: Plan) -> list[int]:
+def memories_matching(view: PostgresView, plan: SearchPlan) -> list[int]:
     """Return the rows of the memories that match a query, best first, where they have a fixed score."""
     if not (plan.asks_text and view.statistics.held_memories):
         return []

@@ -13,7 +13,7 @@ from septet.ranking.pool import searched_text
 
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 class Outside(NamedTuple):
@@ -31,7 +31,9 @@ class Outside(NamedTuple):
 NOTHING_OUTSIDE = Outside("", 0, {})
 
 
-def outside_of(read: PostgresReading, plan: Plan, entries: int, digest: str, kept: dict[bool, Outside]) -> Outside:
+def outside_of(
+    read: PostgresReading, plan: SearchPlan, entries: int, digest: str, kept: dict[bool, Outside]
+) -> Outside:
     """Return the entries that are not valid at the time of a plan; read them again if they changed.
 
     Args:

@@ -19,7 +19,7 @@ from septet.ranking.pool import Candidate
 if TYPE_CHECKING:
     from septet.postgres.store.pipeline import Statement
     from septet.postgres.store.vaults import VaultRow
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 #: Maximum entries examined for each phrase.
@@ -74,7 +74,7 @@ class Phrases:
         return len({posting.row for posting in own if posting.part in parts})
 
 
-def constants(plan: Plan) -> tuple[float, float]:
+def constants(plan: SearchPlan) -> tuple[float, float]:
     """Return k1 and b of a query: FTS5's own for one with a phrase, which in a local vault FTS5 alone ranks."""
     rules = plan.profile.text
     return (K1, B) if plan.query.has_phrase else (rules.k1, rules.b)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.tier.outside import Outside
     from septet.postgres.tier.statistics import Statistics
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 #: Maximum samples of spaces that a tier caches.
 MOST_SAMPLES = 16
@@ -87,7 +87,7 @@ class SpaceCache:
         return sample
 
 
-def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
+def likely(plans: Sequence[SearchPlan], known: Sequence[Space]) -> list[Space]:
     """Return the spaces of which a search may compare one, among those that are known."""
     plan = _with_vector(plans)
     if plan is None:
@@ -97,7 +97,7 @@ def likely(plans: Sequence[Plan], known: Sequence[Space]) -> list[Space]:
 
 def compared(
     read: PostgresReading,
-    plans: Sequence[Plan],
+    plans: Sequence[SearchPlan],
     statistics: Statistics,
     covered_spaces: Sequence[Space],
     kept: SpaceCache,
@@ -130,12 +130,12 @@ def compared(
     return Compared(space, has, _sample(read, space, has, kept), read.vault.vectors), None
 
 
-def _with_vector(plans: Sequence[Plan]) -> Plan | None:
+def _with_vector(plans: Sequence[SearchPlan]) -> SearchPlan | None:
     plan = next((item for item in plans if item.vector is not None), None)
     return plan if plan is not None and "vector" in plan.legs else None
 
 
-def _fitting(plan: Plan, spaces: Sequence[Space]) -> list[Space]:
+def _fitting(plan: SearchPlan, spaces: Sequence[Space]) -> list[Space]:
     assert plan.vector is not None
     dimensions = plan.vector.scan.size
     return [space for space in spaces if space.dimensions == dimensions and plan.model in (None, space.model)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fragments import CandidateRow
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 NOTHING = Total(0, 0)
 
@@ -51,7 +51,7 @@ class QueryTerms(NamedTuple):
         """Return the prefix of a cascade's term: for a phrase its tokens, empty for no term."""
         return b" ".join(self.tokens.get(term, ()))
 
-    def stems(self, plans: Sequence[Plan]) -> list[bytes]:
+    def stems(self, plans: Sequence[SearchPlan]) -> list[bytes]:
         """Return the distinct prefixes of cascades."""
         stems = dict.fromkeys(self.stem(term) for plan in plans if plan.query.steps for term in plan.query.terms)
         return [stem for stem in stems if stem in self.stored]
@@ -214,7 +214,7 @@ def _idf(rows: int, count: int) -> float:
     return value if value > 0.0 else LEAST_IDF
 
 
-def terms_of(plans: Sequence[Plan]) -> QueryTerms:
+def terms_of(plans: Sequence[SearchPlan]) -> QueryTerms:
     """Return the terms of queries as they are counted."""
     texts: dict[str, Sequence[bytes]] = {}
     for plan in plans:
@@ -248,7 +248,7 @@ class Asking:
 
     __slots__ = ("_begun", "_found", "_outside", "_plan", "_stems", "spaces", "statements", "terms")
 
-    def __init__(self, vault: VaultRow, plans: Sequence[Plan], spaces: Sequence[Space]) -> None:
+    def __init__(self, vault: VaultRow, plans: Sequence[SearchPlan], spaces: Sequence[Space]) -> None:
         self._plan = plan = plans[0]
         self.spaces = spaces
         self.terms = terms = terms_of(plans)
@@ -313,7 +313,7 @@ class Asking:
 
 
 def _of_begun(
-    plans: Sequence[Plan], statistics: Statistics
+    plans: Sequence[SearchPlan], statistics: Statistics
 ) -> list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]]:
     """Return the counts of a cascade, each with the weights of the columns, and whether memories or others count."""
     plan = plans[0]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.store import PostgresStore
     from septet.query.facets import Faceted
     from septet.query.filters import Filter
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 NO_GUESSES: Mapping[str, Sequence[tuple[str, int, int]]] = MappingProxyType({})
@@ -90,7 +90,7 @@ class PostgresSession:
         self.view.close()
 
     @property
-    def plans(self) -> Sequence[Plan]:
+    def plans(self) -> Sequence[SearchPlan]:
         """The queries."""
         return self.view.plans
 
@@ -234,10 +234,10 @@ class PostgresSession:
 
         return any_passing(self.view.read, self.view.plan, filters)
 
-    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+    def _guesses(self, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
         return guesses_of(self.view, plan)
 
-    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+    def _notes_of(self, plan: SearchPlan, notes: Sequence[Note]) -> Sequence[Note]:
         """Add the notes on one query to those on all."""
         view, name = self.view, self.name
         if plan.query.has_phrase and view.statistics.phrases.cut & {*view.terms.of(plan.query.terms)}:
@@ -299,7 +299,7 @@ class PostgresTier(NamedTuple):
         """True: a session may be used by one thread after another."""
         return True
 
-    def open(self, plans: Sequence[Plan], place: int) -> PostgresSession:
+    def open(self, plans: Sequence[SearchPlan], place: int) -> PostgresSession:
         """Begin a search (see `septet.tiers.protocol.Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
         until = None if self.timeout_s is None else time.monotonic() + self.timeout_s
@@ -307,7 +307,7 @@ class PostgresTier(NamedTuple):
         # A standby cancels a transaction that blocks the replay of the primary's removals.
         return PostgresSession(self.name, self.store, place, again(look)(), look)
 
-    def _look(self, plans: Sequence[Plan], until: float | None) -> PostgresView:
+    def _look(self, plans: Sequence[SearchPlan], until: float | None) -> PostgresView:
         """Begin a transaction, which the server may keep waiting until a time by `time.monotonic`."""
         asking = None if plans[0].begins_words else asking_of(self.store.vault, plans, self.remembered)
         transaction = self.store.begin_reading(
@@ -357,7 +357,7 @@ def _array(rows: Sequence[int]) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64)
 
 
-def guesses_of(view: PostgresView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+def guesses_of(view: PostgresView, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
     """Return the unknown words of a query with similar indexed words, nearest first."""
     unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
     return words_near(view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.apart import Apart
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
     from septet.ranking.pool import Candidate
 
 #: Extra hits for word feedback: those whose scores differ by rounding may be among the best.
@@ -67,7 +67,7 @@ class PostgresView:
     """
 
     def __init__(
-        self, plans: Sequence[Plan], transaction: PostgresReadTransaction, kept: SpaceCache, asking: Asking | None
+        self, plans: Sequence[SearchPlan], transaction: PostgresReadTransaction, kept: SpaceCache, asking: Asking | None
     ) -> None:
         self.transaction, self.read = transaction, transaction.reading
         answers = transaction.first
@@ -234,14 +234,14 @@ class PostgresView:
         others = [plan for plan in self.statistics.spaces if plan.dimensions == space.dimensions]
         return sorted(other.model for other in others if other.model != space.model)
 
-    def at_step(self, plan: Plan) -> Plan:
+    def at_step(self, plan: SearchPlan) -> SearchPlan:
         """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
         if len(plan.query.steps) < 2:
             return plan
         step = self.answered.get(id(plan))
         return plan._replace(query=plan.query.at_step(-1 if step is None else step))
 
-    def term_counts(self, plan: Plan) -> TermCounts:
+    def term_counts(self, plan: SearchPlan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
         statistics, names, grams, (k1, _) = self.statistics, self.terms.names, plan.query.grams, constants(plan)
         if id(plan) in self.apart:
@@ -268,7 +268,7 @@ class PostgresView:
         has.sample.agree(agreement)
         return agreement
 
-    def _lacks_any(self, plan: Plan) -> bool:
+    def _lacks_any(self, plan: SearchPlan) -> bool:
         if plan.query.steps:
             return not all(self.statistics.begun.get(self.terms.stem(term), 0) for term in plan.query.terms)
         tables = (TEXTS, GRAMS) if plan.query.grams else (TEXTS,)
@@ -295,7 +295,7 @@ class PostgresView:
             space=self._compared,
         )
 
-    def _query(self, plan: Plan, ranked: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+    def _query(self, plan: SearchPlan, ranked: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
@@ -317,7 +317,7 @@ class PostgresView:
         rows = nearest_by_words(self, query)
         return self.candidates_at(tier, query, rows), len(rows)
 
-    def _completed(self, plan: Plan, pool: Pool, by_text: int) -> Pool:
+    def _completed(self, plan: SearchPlan, pool: Pool, by_text: int) -> Pool:
         """Fill the columns that need no corpus, or that it cannot give.
 
         Args:
@@ -343,12 +343,12 @@ class PostgresView:
         return pool.with_ids([candidate.id for candidate in facts]) if plan.needs_ids else pool
 
 
-def asking_of(vault: VaultRow, plans: Sequence[Plan], kept: SpaceCache) -> Asking:
+def asking_of(vault: VaultRow, plans: Sequence[SearchPlan], kept: SpaceCache) -> Asking:
     """Return the first statements of a search of these plans."""
     return Asking(vault, plans, likely(plans, kept.spaces))
 
 
-def _given(plan: Plan, small: SmallCorpus, answered: LegCandidates) -> tuple[Slots, NDArray[np.float64]] | None:
+def _given(plan: SearchPlan, small: SmallCorpus, answered: LegCandidates) -> tuple[Slots, NDArray[np.float64]] | None:
     """Return the slots and scores by full text of a query with a phrase, which the server ranked; None for others."""
     if not (plan.query.has_phrase and plan.asks_text):
         return None

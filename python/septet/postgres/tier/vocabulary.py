@@ -13,7 +13,7 @@ from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
-    from septet.query.plan import Plan
+    from septet.query.plan import SearchPlan
 
 
 def words_near(
@@ -84,6 +84,6 @@ def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool
     return {word: max(texts.get(name, 0), grams.get(name, 0)) for word, name in names.items()}
 
 
-def completed(plans: Sequence[Plan], read: PostgresReading) -> Sequence[Plan]:
+def completed(plans: Sequence[SearchPlan], read: PostgresReading) -> Sequence[SearchPlan]:
     """Add the indexed words of prefixes to plans."""
     return with_indexed_words(plans, lambda beginnings: words_from(read, beginnings, MOST_PREFIXED))

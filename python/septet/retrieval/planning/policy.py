@@ -74,7 +74,7 @@ class Policy:
 
     version: int = _count(1, "POLICY_VERSION", "your version number, recorded in envelopes", 2**32 - 1, 0)
 
-    # Plan.
+    # SearchPlan.
     words: str = knob(
         "whole", "choice", "WORDS", "how words of a query are compared with the lists: `whole` words, or as a "
         "`substring` anywhere, as recorded", choices=("whole", "substring"), **_OURS,

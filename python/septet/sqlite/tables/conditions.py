@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.pool import json_text
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables.fragments import FINDABLE, MEMORY, SEARCHABLE, among, escaped, escaped_json, listed, plain
@@ -25,7 +25,7 @@ _TEXT, _NUMBER = "j.type = 'text'", "j.type IN ('integer', 'real')"
 FEW_TAGS = 8
 
 
-def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
+def conditions(plan: SearchPlan, *, memories: bool = False) -> dict[str, Condition]:
     """Return the conditions on a candidate, by name.
 
     Args:
@@ -42,7 +42,7 @@ def conditions(plan: Plan, *, memories: bool = False) -> dict[str, Condition]:
     return out
 
 
-def chosen(plan: Plan) -> Condition | None:
+def chosen(plan: SearchPlan) -> Condition | None:
     """Return the caller's filters joined, without validity and kinds; None if there are none."""
     return filtered(plan.filters) if plan.filters else None
 
@@ -249,7 +249,7 @@ def rows_where(read: SqliteReading, condition: Condition) -> list[int]:
     return [row for (row,) in read.sql.execute(sql, condition.parameters)]
 
 
-def passing_rows(read: SqliteReading, plan: Plan, ids: Sequence[str]) -> list[int]:
+def passing_rows(read: SqliteReading, plan: SearchPlan, ids: Sequence[str]) -> list[int]:
     """Return the rows of the ids that pass every filter of a plan, in the order of the ids."""
     passing = conjunction(conditions(plan))
     source, parameter = listed(list(ids))
@@ -257,7 +257,7 @@ def passing_rows(read: SqliteReading, plan: Plan, ids: Sequence[str]) -> list[in
     return [row for (row,) in read.sql.execute(sql, (parameter, *passing.parameters))]
 
 
-def any_passing(read: SqliteReading, plan: Plan, filters: Sequence[Filter]) -> list[bool]:
+def any_passing(read: SqliteReading, plan: SearchPlan, filters: Sequence[Filter]) -> list[bool]:
     """Return True for each filter that some entry passes, ignoring the plan's own filters."""
     others = conditions(plan._replace(filters={}, scores_memories=plan.include_memories))
     candidates = []
@@ -275,7 +275,7 @@ def rows_of(read: SqliteReading, ids: Sequence[str]) -> dict[str, int]:
     return dict(read.sql.execute(sql, (parameter,)))
 
 
-def valid_ids(read: SqliteReading, plan: Plan, ids: Sequence[str]) -> frozenset[str]:
+def valid_ids(read: SqliteReading, plan: SearchPlan, ids: Sequence[str]) -> frozenset[str]:
     """Return the existing ids that are valid at the plan's time; all of them if it includes expired entries."""
     valid = Condition("1") if plan.include_expired else validity(plan.now)
     source, parameter = listed(list(ids))
@@ -283,7 +283,7 @@ def valid_ids(read: SqliteReading, plan: Plan, ids: Sequence[str]) -> frozenset[
     return frozenset(entry_id for (entry_id,) in read.sql.execute(sql, (parameter, *valid.parameters)))
 
 
-def filters_passed(read: SqliteReading, plan: Plan, row: int, *, memories: bool) -> dict[str, bool]:
+def filters_passed(read: SqliteReading, plan: SearchPlan, row: int, *, memories: bool) -> dict[str, bool]:
     """Return True for each filter of a plan, by name, that an entry passes.
 
     Args:

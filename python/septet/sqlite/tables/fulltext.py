@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts, factors, idf
 from septet.ranking.cuts import guarded
 from septet.sqlite.store.store import SqliteReading
@@ -52,7 +52,7 @@ class Rank(NamedTuple):
     score: float | None
 
 
-def recall(read: SqliteReading, plan: Plan, limit: int) -> FtsRows:
+def recall(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
     """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
 
     Rows with every required word come first.
@@ -73,7 +73,7 @@ def recall(read: SqliteReading, plan: Plan, limit: int) -> FtsRows:
     return matches if len(matches.rows) < limit else matches._replace(matches=_count(read, plan, passing))
 
 
-def cascade(read: SqliteReading, plan: Plan, limit: int) -> tuple[FtsRows, int | None]:
+def cascade(read: SqliteReading, plan: SearchPlan, limit: int) -> tuple[FtsRows, int | None]:
     """Return the best rows of the first step of a cascade with matches, as `recall`, and the number of the step."""
     for step in range(len(plan.query.steps)):
         matches_ = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
@@ -82,11 +82,11 @@ def cascade(read: SqliteReading, plan: Plan, limit: int) -> tuple[FtsRows, int |
     return FtsRows([], [], fallback=False, matches=0), None
 
 
-def _whole(read: SqliteReading, plan: Plan, tables: Sequence[str] | None = None) -> Condition:
+def _whole(read: SqliteReading, plan: SearchPlan, tables: Sequence[str] | None = None) -> Condition:
     return holding_all(plan.query.needed, _tables(read, plan) if tables is None else tables)
 
 
-def whole_rows(read: SqliteReading, plan: Plan, rows: Sequence[int] | None = None) -> frozenset[int]:
+def whole_rows(read: SqliteReading, plan: SearchPlan, rows: Sequence[int] | None = None) -> frozenset[int]:
     """Return the rows with every required word, among these or among all that pass the filters."""
     whole = _whole(read, plan)
     if rows is None:
@@ -97,24 +97,24 @@ def whole_rows(read: SqliteReading, plan: Plan, rows: Sequence[int] | None = Non
     return frozenset(row for (row,) in read.sql.execute(sql, (json.dumps(list(rows)), *whole.parameters)))
 
 
-def _count(read: SqliteReading, plan: Plan, passing: Condition) -> int:
+def _count(read: SqliteReading, plan: SearchPlan, passing: Condition) -> int:
     """Return the number of rows with a term of a plan that pass a condition; much faster without scores."""
     return int(_holding(read, plan, passing, "count(*)").fetchone()[0])
 
 
-def matching(read: SqliteReading, plan: Plan) -> list[int]:
+def matching(read: SqliteReading, plan: SearchPlan) -> list[int]:
     """Return the rows with a term of a plan that pass its filters, without duplicates, in any order."""
     return [row for (row,) in _holding(read, plan, conjunction(conditions(plan)), "e.row")]
 
 
-def _holding(read: SqliteReading, plan: Plan, passing: Condition, what: str) -> sqlite3.Cursor:
+def _holding(read: SqliteReading, plan: SearchPlan, passing: Condition, what: str) -> sqlite3.Cursor:
     tables = _tables(read, plan)
     rows = " UNION ".join(f"SELECT rowid AS row FROM {t} WHERE {t} MATCH ?" for t in tables)
     sql = f"SELECT {what} FROM ({rows}) t JOIN entries e ON e.row = t.row WHERE {passing.sql}"
     return read.sql.execute(sql, (*map(plan.query.match_in, tables), *passing.parameters))
 
 
-def _tables(read: SqliteReading, plan: Plan) -> list[str]:
+def _tables(read: SqliteReading, plan: SearchPlan) -> list[str]:
     tables = ["entries_fts"]
     if plan.query.grams and _any_grams(read):
         tables.append("grams_fts")
@@ -123,7 +123,7 @@ def _tables(read: SqliteReading, plan: Plan) -> list[str]:
     return tables
 
 
-def score_rows(read: SqliteReading, plan: Plan, rows: Sequence[int]) -> dict[int, float]:
+def score_rows(read: SqliteReading, plan: SearchPlan, rows: Sequence[int]) -> dict[int, float]:
     """Return the scores of the matching rows among these."""
     if not rows:
         return {}
@@ -131,7 +131,7 @@ def score_rows(read: SqliteReading, plan: Plan, rows: Sequence[int]) -> dict[int
     return dict(zip(ranked.rows, ranked.scores))
 
 
-def rank_of(read: SqliteReading, plan: Plan, row: int) -> Rank:
+def rank_of(read: SqliteReading, plan: SearchPlan, row: int) -> Rank:
     """Return the rank of a row among all matches that pass the filters."""
     score = score_rows(read, plan, [row]).get(row)
     passing = conjunction(conditions(plan))
@@ -144,12 +144,12 @@ def rank_of(read: SqliteReading, plan: Plan, row: int) -> Rank:
     return Rank(before + 1, len(ranked.rows), score)
 
 
-def candidate_count(plan: Plan, matches: int, taken: int) -> int:
+def candidate_count(plan: SearchPlan, matches: int, taken: int) -> int:
     """Return the number of candidates: ``taken``, or all matches if the small-corpus guard applies."""
     return matches if guarded(plan.profile.cuts, limit=plan.limit, matches=matches) else min(taken, matches)
 
 
-def counts(read: SqliteReading, plan: Plan, known: dict[tuple[str, bool], int]) -> TermCounts:
+def counts(read: SqliteReading, plan: SearchPlan, known: dict[tuple[str, bool], int]) -> TermCounts:
     """Count the entries of the store, and those with each term of the query.
 
     Args:
@@ -170,14 +170,14 @@ def counts(read: SqliteReading, plan: Plan, known: dict[tuple[str, bool], int]) 
     return TermCounts(indexing.totals(read, "entries_fts").rows, holding)
 
 
-def _counts_of_memories(read: SqliteReading, plan: Plan) -> TermCounts:
+def _counts_of_memories(read: SqliteReading, plan: SearchPlan) -> TermCounts:
     sql = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
     matches = {term: plan.query.holding(term, "memories_fts") for term in plan.query.terms}
     holding = {term: int(read.sql.execute(sql, (match,)).fetchone()[0]) for term, match in matches.items()}
     return TermCounts(indexing.totals(read, "memories_fts").rows, holding)
 
 
-def _scale_of_memories(read: SqliteReading, plan: Plan) -> float | None:
+def _scale_of_memories(read: SqliteReading, plan: SearchPlan) -> float | None:
     """Return the factor from the memories' BM25 to that of entries; None if no memory matches.
 
     FTS5 has separate statistics per table.
@@ -203,7 +203,7 @@ def _rows_with(read: SqliteReading, table: str, term: str) -> int:
     return int(read.sql.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (f'"{term}"',)).fetchone()[0])
 
 
-def recall_memories(read: SqliteReading, plan: Plan, limit: int) -> list[int]:
+def recall_memories(read: SqliteReading, plan: SearchPlan, limit: int) -> list[int]:
     """Return the best memories for a plan's terms by FTS5's default rank."""
     passing = conjunction(conditions(plan, memories=True))
     sql = (
@@ -218,7 +218,7 @@ def recall_memories(read: SqliteReading, plan: Plan, limit: int) -> list[int]:
     return [r[0] for r in read.sql.execute(sql.replace("{}", first), values)]
 
 
-def count_memories(read: SqliteReading, plan: Plan, most: int) -> int:
+def count_memories(read: SqliteReading, plan: SearchPlan, most: int) -> int:
     """Return the number of memories with a term of a plan that pass its filters, counting to ``most``; -1 for all."""
     passing = conjunction(conditions(plan, memories=True))
     sql = (
@@ -229,7 +229,7 @@ def count_memories(read: SqliteReading, plan: Plan, most: int) -> int:
 
 
 def _ranked(
-    read: SqliteReading, plan: Plan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
+    read: SqliteReading, plan: SearchPlan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
 ) -> FtsRows:
     with_grams = plan.query.grams and _any_grams(read)
     scale = _scale_of_memories(read, plan) if plan.scores_memories else None
@@ -260,7 +260,7 @@ class _Scored(NamedTuple):
     score: str
 
 
-def _with_one_frequency(read: SqliteReading, plan: Plan, of_entries: str) -> list[_Scored]:
+def _with_one_frequency(read: SqliteReading, plan: SearchPlan, of_entries: str) -> list[_Scored]:
     """Return the scores of words and grams with a common document frequency over both tables.
 
     FTS5 has one per table, so each term's score is rescaled. Terms that are in no grams stay in one expression.

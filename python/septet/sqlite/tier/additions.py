@@ -9,7 +9,7 @@ import numpy as np
 from septet import _core
 from septet.model.arrays import Slots
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.pool import Pool
 from septet.sqlite.tables import named_files
 from septet.sqlite.tier.read_view import ReadView
@@ -70,7 +70,7 @@ def _array(rows: Sequence[int]) -> Slots:
     return np.array(rows, dtype=np.int64)
 
 
-def guesses_of(view: ReadView, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+def guesses_of(view: ReadView, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
     """Return the unknown words of a query with similar indexed words, nearest first."""
     unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
     return {word: view.corpus.words_near(word, edits, MOST_GUESSES) or () for word, edits in unknown.items()}
@@ -80,14 +80,14 @@ def guesses_of(view: ReadView, plan: Plan) -> Mapping[str, Sequence[tuple[str, i
 _COLUMNS, _GRAMS = np.array([1.0, 1.0, 1.0, 0.0, 1.0]), np.ones(1)
 
 
-def left_out(view: ReadView, plan: Plan, tier: str) -> Note | None:
+def left_out(view: ReadView, plan: SearchPlan, tier: str) -> Note | None:
     """Return the note on excluded memories; None if none matches."""
     if not plan.asks_text or "kinds" in plan.filters or not (count := _matching(view, plan)):
         return None
     return memories_left_out(count, tier)
 
 
-def _matching(view: ReadView, plan: Plan) -> int:
+def _matching(view: ReadView, plan: SearchPlan) -> int:
     snapshot = view.snapshot
     rows, postings = snapshot.memory_rows, snapshot.postings
     all_valid = plan.include_expired or not len(snapshot.bounded)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from septet import _core
 from septet._core import Selection
 from septet.model.arrays import Slots
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import K1, TermCounts
 from septet.ranking.pool import Pool, tag_words
 from septet.sqlite.snapshot.snapshot import Snapshot
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.sqlite.store.store import SqliteReading
 
 
-def completed(plans: Sequence[Plan], snapshot: Snapshot) -> Sequence[Plan]:
+def completed(plans: Sequence[SearchPlan], snapshot: Snapshot) -> Sequence[SearchPlan]:
     """Add the indexed words of prefixes to plans; return them unchanged if full text is not in memory."""
     if snapshot.postings is None:
         return plans
@@ -35,7 +35,7 @@ def completed(plans: Sequence[Plan], snapshot: Snapshot) -> Sequence[Plan]:
     return with_indexed_words(plans, words_from)
 
 
-def ranked_by_fts5(read: SqliteReading, plan: Plan, pool: Pool, known: int, counts: TermCounts) -> Pool:
+def ranked_by_fts5(read: SqliteReading, plan: SearchPlan, pool: Pool, known: int, counts: TermCounts) -> Pool:
     """Return the candidates with BM25 scores and matched shares of the query.
 
     Args:

@@ -14,7 +14,7 @@ from septet.listing.queries import Counted, counted_in
 from septet.model.explanation import LegReport
 from septet.query.facets import Faceted
 from septet.query.parse import Step
-from septet.query.plan import MEMORY, Plan
+from septet.query.plan import MEMORY, SearchPlan
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables import conditions, fulltext
 from septet.sqlite.tier.read_view import ReadView
@@ -109,7 +109,7 @@ def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
     return fulltext.Rank(place + 1, len(order), float(matches.columns["bm25"][place]))
 
 
-def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64] | None = None) -> Pool:
+def _in_memory(view: ReadView, plan: SearchPlan, row: int, weights: NDArray[np.float64] | None = None) -> Pool:
     return view.corpus.candidates_at(
         view._query(plan, None),
         view.snapshot.slots_of([row]),
@@ -120,13 +120,13 @@ def _in_memory(view: ReadView, plan: Plan, row: int, weights: NDArray[np.float64
     )
 
 
-def _holds_in_memory(view: ReadView, plan: Plan, row: int) -> bool:
+def _holds_in_memory(view: ReadView, plan: SearchPlan, row: int) -> bool:
     # Include columns without a weight, except in a cascade.
     weights = None if plan.query.steps else _EQUAL
     return bool(_in_memory(view, plan, row, weights).columns["bm25"][0] > 0)
 
 
-def _holds_by_fts5(view: ReadView, plan: Plan, row: int) -> bool:
+def _holds_by_fts5(view: ReadView, plan: SearchPlan, row: int) -> bool:
     return bool(fulltext.score_rows(view.read, plan, [row]))
 
 
@@ -137,7 +137,7 @@ def _whole(view: ReadView) -> str:
     return "1 entry" if count == 1 else f"{count} entries"
 
 
-def _one_term(view: ReadView, term: str, *, grams: bool = True) -> Plan:
+def _one_term(view: ReadView, term: str, *, grams: bool = True) -> SearchPlan:
     query = view.plan.query
     steps = (Step("all", True, (0,)),) if query.steps else ()
     term_query = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)

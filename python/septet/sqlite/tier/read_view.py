@@ -14,7 +14,7 @@ from septet import _core
 from septet._core import ReadTransaction
 from septet.errors import StoreBusy, StoreError, VectorError
 from septet.model.vector import Space
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.sqlite.snapshot.manager import SnapshotManager
@@ -50,7 +50,7 @@ class ReadView:
 
     def __init__(
         self,
-        plans: Sequence[Plan],
+        plans: Sequence[SearchPlan],
         transaction: ReadTransaction,
         manager: SnapshotManager,
         snapshot: Snapshot,
@@ -213,18 +213,18 @@ class ReadView:
         )
         return result[0]
 
-    def at_step(self, plan: Plan) -> Plan:
+    def at_step(self, plan: SearchPlan) -> SearchPlan:
         """Reduce a cascade to its step with matches, or to its last step without any."""
         if len(plan.query.steps) < 2:
             return plan
         step = self.answered.get(id(plan))
         return plan._replace(query=plan.query.at_step(-1 if step is None else step))
 
-    def needs_fts5(self, plan: Plan) -> bool:
+    def needs_fts5(self, plan: SearchPlan) -> bool:
         """Return True if FTS5 ranks a plan: full text is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
 
-    def term_counts(self, plan: Plan) -> TermCounts:
+    def term_counts(self, plan: SearchPlan) -> TermCounts:
         """Return the number of entries, in total and with each term of a plan."""
         terms = plan.query.terms
         prefix_weights = plan.profile.text.weights.array if plan.query.steps else None
@@ -238,7 +238,7 @@ class ReadView:
         """Return the mask of slots that pass all filters ``(s,)``."""
         return self.snapshot.mask(self._now(), self.plan.scores_memories, self._filter()[1])
 
-    def _by_fts5(self, plan: Plan) -> tuple[Slots, NDArray[np.float64], int, int, int | None] | None:
+    def _by_fts5(self, plan: SearchPlan) -> tuple[Slots, NDArray[np.float64], int, int, int | None] | None:
         """Return FTS5's best slots and scores, the number of matches, of those with every word, and the cascade's step.
 
         None if the full text is ranked in memory.
@@ -257,11 +257,11 @@ class ReadView:
         scores = np.array(hits.scores, dtype=np.float64)
         return self.snapshot.slots_of(hits.rows), scores, hits.matches, hits.whole, step
 
-    def _look(self, plan: Plan) -> int:
+    def _look(self, plan: SearchPlan) -> int:
         # Enough to decide the small-corpus guard.
         return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
-    def _query(self, plan: Plan, hits: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
+    def _query(self, plan: SearchPlan, hits: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
         query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
         terms = query.terms if plan.asks_text else ()
         steps = [step[1:] for step in query.steps] if query.steps else ()
@@ -304,7 +304,7 @@ class ReadView:
         condition = chosen(self.plan)
         return (None, None) if condition is None else (condition, lambda: rows_where(self.read, condition))
 
-    def _completed(self, plan: Plan, pool: Pool, by_text: int | None) -> Pool:
+    def _completed(self, plan: SearchPlan, pool: Pool, by_text: int | None) -> Pool:
         """Fill the columns of a pool that only SQLite has.
 
         Args:
@@ -332,7 +332,7 @@ NONE_OF_NONE = (0, 0)
 _NONE = (np.empty(0, dtype=np.int64), np.empty(0))
 
 
-def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -> ReadView:
+def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: SearchPlan) -> ReadView:
     """Begin a transaction and take the snapshot of its generation; retry if another thread published a later one.
 
     Raises:
@@ -362,7 +362,7 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -
                     store.identity.saw(read.sql, read[1:])
                 if asks_text:
                     manager.schedule(store)
-                # `Plan.begins_words`, inlined.
+                # `SearchPlan.begins_words`, inlined.
                 if plan.query.begun or (plan.required is not None and plan.required.without):
                     from septet.sqlite.tier.completion import completed
 
@@ -377,7 +377,9 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: Plan) -
     raise StoreBusy(f"{store.path} changed {TURNS} times while a search opened it: search again")
 
 
-def _chosen_space(read: SqliteReading, manager: SnapshotManager, plan: Plan) -> tuple[Space | None, VectorError | None]:
+def _chosen_space(
+    read: SqliteReading, manager: SnapshotManager, plan: SearchPlan
+) -> tuple[Space | None, VectorError | None]:
     """Return the space that query vectors are compared in, or None and the error."""
     if plan.vector is None or "vector" not in plan.legs:
         return None, None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from septet.errors import SeptetError, StoreError
 from septet.model.vector import Space
 from septet.notes import Note
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.pool import EMPTY, Candidate, Pool, numbers_of
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.store.connection import SQLITE_FAULTS, store_error
@@ -72,7 +72,7 @@ class LocalTier(NamedTuple):
         """True if sessions may move between threads; in memory, a transaction holds a lock."""
         return not self.store.in_memory
 
-    def open(self, plans: Sequence[Plan], place: int) -> LocalSession:
+    def open(self, plans: Sequence[SearchPlan], place: int) -> LocalSession:
         """Begin a search (see `Tier`)."""
         plans = [plan.of_tier(self.name) if plan.embeddings else plan for plan in plans]
         left_out = self.store.left_out
@@ -159,7 +159,7 @@ class LocalSession:
         return self.tier.recovers(fault, self.left_out)
 
     @property
-    def plans(self) -> Sequence[Plan]:
+    def plans(self) -> Sequence[SearchPlan]:
         """The queries."""
         return self.view.plans
 
@@ -324,7 +324,7 @@ class LocalSession:
         pool = self.view.candidates_at(self.place, query, self.view.snapshot.slots_of(rows))
         return pool if pool.ids is not None else pool.with_ids(entries.ids_at(self.view.read, rows))
 
-    def _memories(self, plan: Plan) -> list[Candidate]:
+    def _memories(self, plan: SearchPlan) -> list[Candidate]:
         if not plan.asks_text:
             return []
         from septet.sqlite.tables import fulltext
@@ -332,19 +332,19 @@ class LocalSession:
         rows = fulltext.recall_memories(self.view.read, self.view.at_step(plan), plan.candidates)
         return entries.read_rows(self.view.read, rows)
 
-    def _guesses(self, plan: Plan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
+    def _guesses(self, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
         from septet.sqlite.tier.additions import guesses_of
 
         return guesses_of(self.view, plan)
 
-    def _memories_matching(self, plan: Plan) -> int:
+    def _memories_matching(self, plan: SearchPlan) -> int:
         if not plan.asks_text:
             return 0
         from septet.sqlite.tables import fulltext
 
         return fulltext.count_memories(self.view.read, self.view.at_step(plan), -1)
 
-    def _notes_of(self, plan: Plan, notes: Sequence[Note]) -> Sequence[Note]:
+    def _notes_of(self, plan: SearchPlan, notes: Sequence[Note]) -> Sequence[Note]:
         """Return the notes on one query, given those on all."""
         view = self.view
         if id(plan) in view.fallbacks:

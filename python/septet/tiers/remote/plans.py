@@ -18,7 +18,7 @@ from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.filters import AllOf, AnyOf, Compare, Filter, Holds, Not, parse_where
 from septet.query.parse import TextQuery, parse, with_words
-from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, Plan
+from septet.query.plan import LEGS, MOST, MOST_QUERY_CHARS, MOST_TEXTS, SearchPlan
 from septet.query.refine import deadline_of
 from septet.query.words import MOST_WORDS, RequiredWords
 from septet.ranking.profile import Profile
@@ -35,7 +35,7 @@ _GRAM = re.compile(r'[^"\0]*')
 LEAST_LEFT_S = 0.01
 
 
-def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
+def plan_data(plans: Sequence[SearchPlan]) -> dict[str, Any]:
     """Return plans that differ only in query and query vector as one JSON-ready value."""
     plan = plans[0]
     return {
@@ -59,7 +59,7 @@ def plan_data(plans: Sequence[Plan]) -> dict[str, Any]:
     }
 
 
-def plans_of(data: object) -> list[Plan]:
+def plans_of(data: object) -> list[SearchPlan]:
     """Return the plans of `plan_data`.
 
     Raises:
@@ -73,7 +73,7 @@ def plans_of(data: object) -> list[Plan]:
         raise QueryError(f"invalid search plan: {type(fault).__name__}") from fault
 
 
-def _plans(data: Any) -> list[Plan]:
+def _plans(data: Any) -> list[SearchPlan]:
     profile = _profile_of(data["profile"])
     filters = filters_of(data["filters"])
     words = None if data["asked"] is None else _words_of(data["asked"], filters)
@@ -82,7 +82,7 @@ def _plans(data: Any) -> list[Plan]:
     if not legs <= set(LEGS):
         raise QueryError(f"legs is {shown(sorted(legs))}: wanted some of {', '.join(LEGS)}")
     left_s, limit = data["left_s"], data["limit"]
-    base = Plan(
+    base = SearchPlan(
         query=parse("", profile.text),
         profile=profile,
         mode="full",
@@ -110,7 +110,7 @@ def _plans(data: Any) -> list[Plan]:
     return [_with_query(base, item) for item in queries]
 
 
-def _query_data(plan: Plan) -> dict[str, Any]:
+def _query_data(plan: SearchPlan) -> dict[str, Any]:
     return {
         "text": plan.query.text,
         "plain": plan.query == _plain(plan.query.text),
@@ -119,7 +119,7 @@ def _query_data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _with_query(plan: Plan, data: Mapping[str, Any]) -> Plan:
+def _with_query(plan: SearchPlan, data: Mapping[str, Any]) -> SearchPlan:
     text = utf8(data["text"], "query", QueryError, MOST_QUERY_CHARS)
     plain = _flag(data, "plain")
     query = _plain(text) if plain else parse(text, plan.profile.text)

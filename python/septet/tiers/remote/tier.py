@@ -15,7 +15,7 @@ from septet.listing.queries import Counted
 from septet.notes import Note
 from septet.query.facets import Faceted
 from septet.query.filters import Filter
-from septet.query.plan import Plan
+from septet.query.plan import SearchPlan
 from septet.ranking.pool import Candidate, Pool
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, TierFacts, TierLost
 from septet.tiers.remote.answers import (
@@ -64,7 +64,7 @@ class RemoteTier:
         #: Number of restarts that the server requested.
         self.restarts = 0
 
-    def open(self, plans: Sequence[Plan], place: int) -> RemoteSession:
+    def open(self, plans: Sequence[SearchPlan], place: int) -> RemoteSession:
         """Begin a search (see `Tier`); the first call is `recall`."""
         return RemoteSession(self, plans, place)
 
@@ -72,7 +72,7 @@ class RemoteTier:
 class RemoteSession:
     """A batch of queries over a vault on a server, at one generation (see `Session`)."""
 
-    def __init__(self, tier: RemoteTier, plans: Sequence[Plan], place: int) -> None:
+    def __init__(self, tier: RemoteTier, plans: Sequence[SearchPlan], place: int) -> None:
         self.tier, self.plans, self.place = tier, plans, place
         #: The generation that is read; 0 before the first answer.
         self.generation = 0
@@ -218,7 +218,7 @@ class RemoteSession:
         self._standing = TierFacts(*answer["standing"])
         return answer
 
-    def _checked(self, result: Recalled, plan: Plan) -> Recalled:
+    def _checked(self, result: Recalled, plan: SearchPlan) -> Recalled:
         """Return the result of a query, with a note instead of a vector mismatch of the server.
 
         Raises:
