@@ -4,7 +4,7 @@ import ast
 import re
 from functools import cache
 
-from sources import FUNCTION, SOURCES, assert_none, faults, module_of, nodes_of, part_of, place, text_of, tree_of
+from sources import FUNCTION, RUST, SOURCES, assert_none, faults, module_of, nodes_of, part_of, place, text_of, tree_of
 
 OPENINGS = re.compile(r"(What|How|Whether|Who|Whoever|Whose|Whom|Of|So many|So long|So much|Nobody|Somebody)\b")
 PHRASES = re.compile(r"\b(nobody|somebody|anew|meanwhile|so (?:many|long|much)|is over|in step)\b", re.IGNORECASE)
@@ -12,7 +12,7 @@ NAMES = {"one", "said", "told", "made", "came"}
 #: More names that the rooms of stores and tiers do without.
 STORE_NAMES = NAMES | {"found", "asked", "given"}
 #: A comment at the end of its line. A tokenizer takes seconds for the whole package.
-COMMENT = re.compile(r"^\s*(?P<code>\S.*  )??#:?\s+(?P<text>\S.*)$")
+COMMENT = re.compile(r"^\s*(?P<code>\S.*\s)??(?:#:?|//[/!]?)\s+(?P<text>\S.*)$")
 STORES = {"store", "sqlite", "postgres", "tiers"}
 
 
@@ -22,10 +22,10 @@ def sentences(text):
 
 
 def comments(path):
-    """Yield the comments of a module, each with its first line; lines in a row are one."""
+    """Yield the comments of a file of Python or Rust, each with its first line; lines in a row are one."""
     first, block = 0, []
     for line, text in enumerate(text_of(path).splitlines(), start=1):
-        comment = COMMENT.search(text) if "#" in text else None
+        comment = COMMENT.search(text) if "#" in text or "//" in text else None
         if block and (not comment or comment["code"]):
             yield first, "\n".join(block)
             block = []
@@ -38,7 +38,9 @@ def comments(path):
 
 @cache
 def prose(path):
-    """Return all docstrings and comments of a module, with their lines."""
+    """Return all docstrings and comments of a file, with their lines."""
+    if path.suffix == ".rs":
+        return list(comments(path))
     named = (node for node in nodes_of(path) if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTION)))
     docstrings = [(getattr(node, "lineno", 1), ast.get_docstring(node) or "") for node in named]
     return [*docstrings, *comments(path)]
@@ -49,7 +51,7 @@ def test_sentences_begin_with_their_subject():
         for line, text in prose(path):
             yield from ((line, sentence[:60]) for sentence in sentences(text) if OPENINGS.match(sentence))
 
-    assert_none(faults(inverted, SOURCES))
+    assert_none(faults(inverted, [*SOURCES, *RUST]))
 
 
 def test_prose_names_things_rather_than_people_and_amounts():
@@ -57,7 +59,7 @@ def test_prose_names_things_rather_than_people_and_amounts():
         for line, text in prose(path):
             yield from ((line, match[0]) for match in PHRASES.finditer(text))
 
-    assert_none(faults(vague, SOURCES))
+    assert_none(faults(vague, [*SOURCES, *RUST]))
 
 
 #: Classes that frameworks expect under one name.

@@ -1,4 +1,4 @@
-//! What a store elsewhere keeps of texts: their terms with counts, trigrams and words, as the indexes count them.
+//! The analysis of texts for stores outside SQLite: terms with counts, trigrams and words, counted as the indexes do.
 
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
@@ -37,7 +37,7 @@ pub(super) fn stored_terms(terms: Vec<AnyTerm>) -> Vec<String> {
     terms.iter().map(bytes).collect()
 }
 
-/// What is kept of texts.
+/// The terms, trigrams and words of texts.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct Analysis {
     texts: fts::ListedRows,

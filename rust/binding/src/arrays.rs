@@ -85,7 +85,7 @@ impl FileRows {
     }
 }
 
-/// What keeps a column's bytes in place while numpy looks at them.
+/// The owner of a column's bytes: keeps them in place while numpy reads them.
 #[pyclass(frozen)]
 struct Column(Array<u8>);
 
@@ -94,7 +94,7 @@ fn looked_at(py: Python<'_>, bytes: Array<u8>) -> Result<Bound<'_, PyArray1<u8>>
     let owner = Bound::new(py, Column(bytes))?;
     let bytes = ndarray::ArrayView1::from(&*owner.get().0);
     // SAFETY: the owner is frozen and holds the file's bytes, so they neither move nor vanish while the array, which
-    // keeps the owner alive, looks at them; nobody writes to them through the array, which is read-only from here on.
+    // keeps the owner alive, looks at them; the array is read-only from here on.
     let array = unsafe { PyArray1::borrow_from_array(&bytes, owner.clone().into_any()) };
     array.readwrite().make_nonwriteable();
     Ok(array)
@@ -115,7 +115,7 @@ impl ArrayFile {
         Ok(Self(py.detach(|| arrays::ArrayFile::open_as(&path, mapped))?))
     }
 
-    /// Whether it is mapped, and nobody wrote to it since it was made.
+    /// True if it is mapped and was not written to since it was made.
     #[getter]
     fn is_sealed(&self) -> bool {
         self.0.is_sealed()
@@ -126,7 +126,7 @@ impl ArrayFile {
         Ok(self.0.source().check()?)
     }
 
-    /// What the writer stamped the file with.
+    /// The stamp that the writer put into the file.
     #[getter]
     fn stamp<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.0.stamp())
@@ -185,7 +185,7 @@ impl ArrayFile {
         Ok((SpellingIndex(index), SpellingStatistics(statistics)))
     }
 
-    /// The term index whose columns have this prefix, and the frequencies of so many documents over it.
+    /// The term index whose columns have this prefix, and the frequencies of `documents` documents over it.
     fn term_index(&self, py: Python<'_>, prefix: &str, documents: i64) -> Result<(TermIndex, Frequencies)> {
         let documents = count("documents", documents)?;
         let (index, frequencies) = py.detach(|| {
@@ -213,7 +213,7 @@ impl ArrayWriter {
         Ok(Self(Mutex::new(Some(Box::new(py.detach(|| arrays::ArrayWriter::create(&path, stamp))?)))))
     }
 
-    /// Write a column of items of so many bytes, given in pieces of bytes.
+    /// Write a column of items of `item_bytes` bytes, in pieces.
     fn column(&self, py: Python<'_>, name: &str, item_bytes: i64, pieces: Vec<Vector<'_, u8>>) -> Result<()> {
         let item_bytes = count("item_bytes", item_bytes)?;
         let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.slice()).collect::<Result<_>>()?;

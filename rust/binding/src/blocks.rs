@@ -109,7 +109,7 @@ pub(super) fn ranked_postings<'py>(
     Ok((rows, scores, matches, whole))
 }
 
-/// What the first and what behind the last term is that begins with a word, and by term its blocks.
+/// The bounds `[first, end)` of the terms that begin with a word, and the blocks of each.
 type Word = (String, String, Vec<(PyBackedStr, PyBackedBytes)>);
 
 /// The words of a cascade, with what a store has of the terms that begin with them.

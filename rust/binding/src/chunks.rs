@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::count;
 use super::errors::{Raised, Result};
 
-/// Chunks together have at most so many bytes, or so many times those of their text.
+/// Maximum bytes of all chunks together, unless `MOST_TIMES` their text is more.
 const MOST_BYTES: usize = 64 << 20;
 const MOST_TIMES: usize = 16;
 
@@ -91,7 +91,7 @@ pub(super) fn document_chunks(
     })
 }
 
-/// Cut a text into pieces of at most so many bytes of UTF-8.
+/// Cut a text into pieces of at most `most` bytes of UTF-8.
 #[pyfunction]
 pub(super) fn split_utf8(py: Python<'_>, text: &str, most_bytes: i64) -> Result<Vec<String>> {
     let most_bytes = count("most_bytes", most_bytes)?;

@@ -28,7 +28,7 @@ impl Codes {
         Ok(Self(if distances { vectors::Codes::of_distances(dimensions) } else { vectors::Codes::new(dimensions) }?))
     }
 
-    /// Whether searches are by distance.
+    /// True if searches are by distance.
     #[getter]
     fn distances(&self) -> bool {
         self.0.distances()

@@ -185,7 +185,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// Whether the creation time was given, and the four times; None when one is no plain number, or two contradict.
+/// True if the creation time was given, and the four times; None when one is no plain number, or two contradict.
 fn epochs<'py>(py: Python<'py>, given: &[Option<Value<'py>>], now: f64) -> Option<(Value<'py>, [Value<'py>; 4])> {
     let mut times = [None; 4];
     for (time, value) in times.iter_mut().zip(given) {
@@ -256,7 +256,7 @@ fn tag<'a>(value: &'a Value<'_>) -> Option<&'a str> {
     text(value).filter(|tag| is_short(tag) && says_something(tag) && !tag.contains(char::is_control))
 }
 
-/// What a list or tuple holds.
+/// The items of a list or tuple.
 fn listed<'py>(values: &Value<'py>) -> Option<Vec<Value<'py>>> {
     if let Ok(list) = values.cast_exact::<PyList>() {
         return Some(list.iter().collect());
@@ -264,13 +264,13 @@ fn listed<'py>(values: &Value<'py>) -> Option<Vec<Value<'py>>> {
     Some(values.cast_exact::<PyTuple>().ok()?.iter().collect())
 }
 
-/// Whether a label or an id has at most as many characters as are kept.
+/// True if a label or an id has at most as many characters as are kept.
 fn is_short(text: &str) -> bool {
     const CHARS: usize = 256;
     text.len() <= CHARS || text.chars().count() <= CHARS
 }
 
-/// Whether a text holds a letter, a digit or an ASCII sign, so that it cannot be blank.
+/// True if a text holds a letter, a digit or an ASCII sign, so that it cannot be blank.
 fn says_something(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_graphic()) || text.contains(char::is_alphanumeric)
 }

@@ -186,8 +186,8 @@ pub(super) fn bm25_at<'py>(
     checked(sources(&parts), found)
 }
 
-/// What texts hold of a query's terms: information, share, share by the title, how nearly the title is the query, how much
-/// of the query they are about, each `(m,)`.
+/// The matches of texts with a query's terms: information, share, share by the title, likeness of the title to the
+/// query, and share of the query that they are about, each `(m,)`.
 type Held<'py> = (Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>, Doubles<'py>);
 
 /// Return how much of a query's terms texts hold.

@@ -110,13 +110,13 @@ impl Repository {
     }
 }
 
-/// How near a name is to each of others, in lower case.
+/// The likeness of a name to each of others, in lower case.
 #[pyfunction]
 pub(super) fn proximities(py: Python<'_>, name: &str, others: Vec<String>) -> Vec<f64> {
     py.detach(|| others.iter().map(|other| symbols::proximity(name, other)).collect())
 }
 
-/// When so many seconds from now are over.
+/// The instant `timeout_s` seconds from now.
 fn end_of(timeout_s: Option<f64>) -> Option<Instant> {
     let within = Duration::try_from_secs_f64(timeout_s?.max(0.0)).ok()?;
     Instant::now().checked_add(within)

@@ -39,7 +39,7 @@ use errors::{Raised, Result};
 type Doubles<'py> = Bound<'py, PyArray1<f64>>;
 type Integers<'py> = Bound<'py, PyArray1<i64>>;
 
-/// Look at files, and say when one was cut or overwritten meanwhile, whatever came of it.
+/// Read from files; fail if one was cut or overwritten while it was read, whatever the result.
 fn guarded<T>(sources: impl IntoIterator<Item = Option<Arc<Source>>>, look: impl FnOnce() -> Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(look)) {
         Ok(found) => checked(sources, found),

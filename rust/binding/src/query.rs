@@ -111,7 +111,7 @@ pub(super) type QueryParts<'py> = (
     StepParts,
 );
 
-/// What a query wants of words, as a search takes it.
+/// The words of a query, as a search takes them.
 pub(super) struct Wanted {
     needed: Vec<Needed>,
     steps: Vec<Step>,

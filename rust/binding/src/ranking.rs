@@ -13,7 +13,7 @@ use super::errors::Result;
 use super::integers;
 use super::pool::Pool;
 
-/// How facts about an entry become signals.
+/// The signals computed from facts of an entry.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct FactRules(pub(super) search::FactRules);
 
@@ -85,7 +85,7 @@ impl Ranking {
         PyArray1::from_slice(py, &self.found.scored.weights)
     }
 
-    /// How likely an answer is there at all.
+    /// The probability that there is an answer at all.
     #[getter]
     fn confidence(&self) -> f64 {
         self.found.confidence

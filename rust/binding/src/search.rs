@@ -229,7 +229,7 @@ impl Corpus {
     }
 }
 
-/// Return the edits between a word and others, None where they are more than so many.
+/// Return the edits between a word and others, None above the maximum.
 #[pyfunction]
 pub(super) fn edits_between(py: Python<'_>, word: &str, others: Vec<PyBackedStr>, most: usize) -> Vec<Option<usize>> {
     py.detach(|| search::edits_between(word, &others, most))

@@ -118,7 +118,7 @@ impl SpellingIndex {
     }
 }
 
-/// How many slots have a trigram, at one moment: immutable, made from a `SpellingIndex`.
+/// The number of slots with each trigram, at one moment: immutable, made from a `SpellingIndex`.
 #[pyclass(frozen, module = "septet._core")]
 pub(super) struct SpellingStatistics(pub(super) terms::SpellingStatistics);
 

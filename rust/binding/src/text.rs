@@ -11,7 +11,7 @@ use septet_core::text::{Check, Mask};
 use super::count;
 use super::errors::{Raised, Result};
 
-/// Cut a text into windows of about so many words.
+/// Cut a text into windows of about `words` words.
 #[pyfunction]
 pub(super) fn windows(py: Python<'_>, text: &str, words: i64) -> Result<Vec<(usize, usize, usize, usize)>> {
     let words = count("words", words)?;

@@ -62,18 +62,19 @@ impl Sample {
         self.0.len()
     }
 
-    /// The largest key of the rows that are sampled of so many.
+    /// The largest key among the sampled rows of a space of `population` rows.
     #[staticmethod]
     fn limit(population: i64) -> Result<u32> {
         Ok(vectors::Sample::limit(count("population", population)?))
     }
 
-    /// The sample after rows of these keys came and others went, if it is this one; None when it must be made anew.
+    /// The sample after rows with these keys came and others went, if it stays this one; None if it must be drawn
+    /// again.
     fn kept(&self, came: Vector<'_, u32>, went: Vector<'_, u32>) -> Result<Option<Self>> {
         Ok(self.0.kept(came.slice()?, went.slice()?).map(Self))
     }
 
-    /// How many rows of the space are alive.
+    /// The number of live rows of the space.
     #[getter]
     fn population(&self) -> usize {
         self.0.population()
@@ -86,7 +87,7 @@ impl Sample {
         (pairs.mean, pairs.deviation)
     }
 
-    /// How far the vectors agree with words, 0 to 1; None when it was not measured.
+    /// The agreement of the vectors with words, 0 to 1; None if it was not measured.
     #[getter]
     fn agreement(&self) -> Option<f64> {
         self.0.agreement()
@@ -103,7 +104,7 @@ impl Sample {
     }
 }
 
-/// A vector has at most so many components.
+/// Maximum components of a vector.
 const MOST_DIMENSIONS: usize = 65_536;
 
 /// A query `(d,)` in float64, and in float32 scaled to length 1.
@@ -113,7 +114,7 @@ type Query<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f32>>);
 #[pyfunction]
 pub(super) fn query_vector<'py>(value: &Bound<'py, PyAny>) -> Option<Query<'py>> {
     let py = value.py();
-    // Of subclasses, masked arrays have numbers that do not count.
+    // A masked array, a subclass, has numbers that do not count.
     let whole = value.cast_exact::<PyUntypedArray>().ok()?;
     if whole.len() > MOST_DIMENSIONS {
         return None;

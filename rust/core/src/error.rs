@@ -6,7 +6,7 @@ use std::path::Path;
 /// A result whose error is [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What is wrong with an argument: what was seen and what was wanted.
+/// The fault of an argument: the actual and the expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
     /// A component is NaN or infinite where finite input is required.
@@ -80,14 +80,14 @@ pub enum Error {
     },
     /// Something that a call needs was not given.
     Missing {
-        /// What it is.
+        /// The name of the thing.
         what: &'static str,
     },
     /// A vectorizer was used before it was fitted.
     NotFitted,
     /// A pattern is malformed, or too large.
     Pattern {
-        /// What the parser says.
+        /// The message of the parser.
         reason: String,
     },
     /// The system does not read or write a file.
@@ -103,7 +103,7 @@ pub enum Error {
     Glob {
         /// The text seen.
         glob: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A file of arrays is of another format.
@@ -116,7 +116,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the system says of a file.
+    /// The error of the system for a file.
     pub(crate) fn file(path: &Path, fault: &std::io::Error) -> Self {
         Self::File { path: path.display().to_string(), code: fault.raw_os_error(), reason: fault.to_string() }
     }

@@ -40,7 +40,7 @@ pub struct Times<'a> {
     pub valid_until: &'a [f64],
 }
 
-/// How a candidate fades.
+/// The decay of a candidate with age.
 #[derive(Clone, Copy, Debug)]
 pub struct Fading {
     /// The age in seconds at which a candidate without an end is worth half.

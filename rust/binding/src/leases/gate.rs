@@ -8,23 +8,23 @@ use pyo3::prelude::*;
 
 use super::shared::{Shared, Takers, locked, me, seconds};
 
-/// While a fork waits, so long do those wait that want in: whoever is inside may need them to come out, and a hook that
-/// runs before the fork may wait for a lock that one of them holds.
+/// Maximum wait at the gate while a fork waits. A thread inside may need another one to enter before it can leave, and
+/// a hook that runs before the fork may wait for a lock that one of them holds.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How many came in while the gate was shut, and may use SQLite still or have left connections: a copy of `Gate::late`
-/// for the child, where a thread that is not there may hold the gate's state.
+/// Threads that entered while the gate was shut, and may still use SQLite or have left connections: a copy of
+/// `Gate::late` for the child, where a thread of the parent may hold the gate's state.
 static LATE: AtomicUsize = AtomicUsize::new(0);
 
-/// Who uses SQLite in this process, and the thread that is about to fork.
+/// The threads that use SQLite in this process, and the thread that is about to fork.
 #[derive(Default)]
 struct Gate {
     inside: Takers,
     forking: Option<u64>,
-    /// Nobody else is inside, but who lost patience.
+    /// No thread is inside but those that entered after `PATIENCE`.
     shut: bool,
     late: usize,
-    /// How often it was shut or opened.
+    /// Number of times it was shut or opened.
     turns: u64,
 }
 
@@ -67,7 +67,7 @@ impl Pass {
         Ok(Self { gate, thread, late: late.flatten() })
     }
 
-    /// Whether it was taken while the gate was shut, so that the fork will close no connection any more.
+    /// True if it was taken while the gate was shut, so that the fork will close no connection any more.
     pub fn is_late(&self) -> bool {
         self.late.is_some()
     }
@@ -96,7 +96,7 @@ impl Drop for Pass {
     }
 }
 
-/// Whether somebody came in while the gate was shut, and may use SQLite still or have left connections.
+/// True if a thread entered while the gate was shut, and may still use SQLite or have left connections.
 #[pyfunction]
 pub fn passed_gate() -> bool {
     LATE.load(Ordering::Relaxed) > 0

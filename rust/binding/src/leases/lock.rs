@@ -62,21 +62,21 @@ impl Lock {
         Self { state: Mutex::new(Shared::new()), gated, again, handed_on }
     }
 
-    /// Wait for the lock; None when the time is over.
+    /// Wait for the lock; None after the timeout.
     #[pyo3(signature = (timeout_s = None))]
     fn hold(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<Held>> {
         let timeout = timeout_s.map(seconds).transpose()?;
         Ok(self.held(py, timeout)?.map(|hold| Held(Mutex::new(Some(hold)))))
     }
 
-    /// Whether any thread holds it.
+    /// True if any thread holds it.
     #[getter]
     fn held_by_any(&self) -> bool {
         let state = Shared::of_this_process(&mut locked(&self.state));
         locked(&state.inner).depth > 0
     }
 
-    /// Whether this thread holds it.
+    /// True if this thread holds it.
     #[getter]
     fn mine(&self) -> bool {
         let state = Shared::of_this_process(&mut locked(&self.state));

@@ -1,7 +1,7 @@
-//! What must be given back: locks, connections, transactions, and the gate that a fork shuts.
+//! Leases: locks, connections and transactions that must be released, and the gate that a fork shuts.
 //!
-//! Python may raise between any two of its steps, for an interrupt. What is taken here is taken and given back within
-//! one native call, or given back when its holder dies: no step of Python lies between.
+//! Python may raise between any two of its steps, for an interrupt. A lease is taken and released within one native
+//! call, or released when its holder dies: no step of Python lies between.
 //!
 //! State belongs to the process that made it. A forked child finds every lock free, and forgets what it inherited
 //! without running any finaliser: SQLite must neither use nor close in a child what its parent has open.

@@ -66,7 +66,7 @@ impl Readers {
         locked(&self.state.inner).out.0.len()
     }
 
-    /// The number of connections that nobody uses.
+    /// The number of idle connections.
     #[getter]
     fn idle(&self) -> usize {
         locked(&self.state.inner).idle.len()
@@ -80,7 +80,7 @@ impl Readers {
         self.close_idle(py)
     }
 
-    /// Close the connections that nobody uses.
+    /// Close the idle connections.
     fn close_idle(&self, py: Python<'_>) -> PyResult<()> {
         loop {
             let Some(connection) = locked(&self.state.inner).idle.pop() else { return Ok(()) };

@@ -48,7 +48,7 @@ impl<T: Default + Send> Shared<T> {
         Arc::clone(place)
     }
 
-    /// Try until it succeeds, whenever something has changed; None when the time is over.
+    /// Try after every change until it succeeds; None after the timeout.
     pub fn wait<R>(
         &self,
         py: Python<'_>,
@@ -67,14 +67,14 @@ impl<T: Default + Send> Shared<T> {
             if left.is_zero() {
                 return Ok(None);
             }
-            // What changes in between is seen a tick later.
+            // A change in between is seen a tick later.
             py.detach(|| drop(self.changed.wait_timeout(locked(&self.inner), left.min(TICK))));
             py.check_signals()?;
         }
     }
 }
 
-/// How often each thread has taken something.
+/// Number of leases that each thread holds.
 #[derive(Default)]
 pub struct Takers(pub Vec<(u64, usize)>);
 

@@ -22,7 +22,7 @@ struct Open {
 }
 
 impl Open {
-    /// Whether this process may end it: a database in memory is a copy in a forked child, a file is not.
+    /// True if this process may end it: a database in memory is a copy in a forked child, a file is not.
     fn is_ours(&self) -> bool {
         self.copied || self.process == process::id()
     }

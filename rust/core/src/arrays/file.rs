@@ -67,8 +67,8 @@ impl ArrayFile {
         Ok(Self { path: path.to_owned(), file, source, table, is_sealed })
     }
 
-    /// Whether the file is mapped, and the system says that nobody wrote to it since it was made. All others should be
-    /// verified before they are used: those that are read are small, or on their way through memory anyway.
+    /// True if the file is mapped and, by the system's account, was not written to since it was made. All others should
+    /// be verified before they are used: those that are read are small, or on their way through memory anyway.
     pub fn is_sealed(&self) -> bool {
         self.is_sealed
     }
@@ -78,7 +78,7 @@ impl ArrayFile {
         &self.source
     }
 
-    /// What the writer stamped the file with.
+    /// The stamp that the writer put into the file.
     pub fn stamp(&self) -> &[u8] {
         &self.table.stamp
     }
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!((numbers.len(), numbers[2_000], numbers.owned_bytes() >= 8_004), (2_001, 7, true));
     }
 
-    /// Write a file of which the only column is said to have so many bytes more than lie before the end of the file.
+    /// Write a file whose only column claims `beyond` bytes more than lie before the end of the file.
     fn with_column_beyond(path: &Path, beyond: i64) {
         let mut table = Table { stamp: Vec::new(), columns: Vec::new() };
         let column = Column { name: "own".to_owned(), item_bytes: 1, at: HEAD_BYTES as u64, bytes: 0, checksum: 0 };

@@ -1,9 +1,9 @@
-//! Maps that a file may be cut under: what is missing reads as zeros, where the system would end the process.
+//! Guarded maps of files that may be cut: missing pages read as zeros, where the system would end the process.
 //!
-//! Whoever looks at a mapped page that its file no longer has gets SIGBUS. The handler here knows every guarded map from
+//! A read of a mapped page that its file no longer has raises SIGBUS. The handler here knows every guarded map from
 //! a table of fixed size. For an address in one of them it puts pages of zeros over the rest of that map, notes that the
 //! map is cut, and returns; the interrupted load is tried again and finds a zero. Readers ask [`Guard::is_cut`] before
-//! they believe what they read. Any other SIGBUS goes to the handler that was there before, or ends the process.
+//! they trust the bytes. Any other SIGBUS goes to the handler that was there before, or ends the process.
 //!
 //! The handler takes no lock and allocates nothing. It works in any thread and in forked children, who inherit maps,
 //! table and handler.
@@ -58,7 +58,7 @@ impl Guard {
         Some(Self(at))
     }
 
-    /// Whether a page of the map was looked at that its file no longer had.
+    /// True if a page of the map was looked at that its file no longer had.
     pub(super) fn is_cut(&self) -> bool {
         TABLE[self.0].cut.load(Ordering::Acquire)
     }
@@ -101,7 +101,7 @@ impl Place {
         true
     }
 
-    /// Do something with start, end and file of a map in use, which stays in the table meanwhile.
+    /// Call `with` with start, end and file of a map in use, which stays in the table during the call.
     fn hold(&self, with: impl FnOnce((usize, usize, c_int)) -> bool) -> bool {
         self.held.fetch_add(1, Ordering::SeqCst);
         let done = self.read().is_some_and(with);

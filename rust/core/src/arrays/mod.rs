@@ -2,8 +2,8 @@
 //!
 //! An [`ArrayFile`] is written once, under a name of its own, and never changed: columns of plain numbers, each at a
 //! multiple of 64 bytes, then a table of contents. Opening one reads its head and its table and checks them; the
-//! columns are mapped, so a process takes in only what it touches, and processes share it. What the columns hold is
-//! not believed: whoever reads them checks what it relies on, and [`ArrayFile::verify`] compares their checksums.
+//! columns are mapped, so a process loads only what it touches, and processes share it. The contents of columns are not
+//! trusted: readers check what they rely on, and [`ArrayFile::verify`] compares the checksums.
 
 mod array;
 mod file;

@@ -32,7 +32,7 @@ fn range(ends: &[u64], i: usize) -> Range<usize> {
 pub struct Ends(Vec<u64>, u64);
 
 impl Ends {
-    /// Say that the part at hand has so many items more.
+    /// Add `items` items to the current part.
     pub fn grow(&mut self, items: usize) {
         self.1 += items as u64;
     }

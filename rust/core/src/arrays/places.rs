@@ -29,7 +29,7 @@ impl Places {
         self.bytes.end - self.bytes.start
     }
 
-    /// Whether the range is empty.
+    /// True if the range is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -15,7 +15,7 @@ use super::guard::Guard;
 use super::places::read_at;
 use crate::error::{Error, Result};
 
-/// Files of at most so many bytes are read: that takes as long as their first page faults would.
+/// Maximum bytes of a file that is read: that takes as long as its first page faults would.
 pub const READ_BYTES: u64 = if cfg!(test) { 256 } else { 1 << 20 };
 
 /// The bytes of a file.
@@ -44,7 +44,7 @@ enum Bytes {
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// What shows that a file was changed: its length, and when it was written last.
+/// The state that shows changes of a file: its length, and the time of the last write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) bytes: u64,
@@ -64,11 +64,11 @@ impl Source {
     /// The bytes of a file in this state.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::Damaged`] if the file changed meanwhile.
+    /// [`Error::File`]; [`Error::Damaged`] if the file changed during the call.
     pub(super) fn open(file: &Arc<File>, path: &Path, state: State, is_mapped: bool) -> Result<Self> {
         let fault = |fault: std::io::Error| Error::file(path, &fault);
         if is_mapped && state.bytes > READ_BYTES {
-            // SAFETY: the map is only read. What it holds are plain numbers of any value, whose readers check what they
+            // SAFETY: the map is only read. It holds plain numbers of any value, whose readers check what they
             // rely on. A file that is cut does not end the process while the guard stands, and a map without one is let
             // go before anything looks at it.
             let map = unsafe { Mmap::map(&**file) }.map_err(fault)?;
@@ -103,7 +103,7 @@ impl Source {
         if State::of(file).map_err(fault)? == state { Ok(read) } else { Err(changed()) }
     }
 
-    /// Whether the bytes are mapped.
+    /// True if the bytes are mapped.
     pub fn is_mapped(&self) -> bool {
         matches!(self.bytes, Bytes::Mapped(_))
     }
@@ -141,8 +141,7 @@ impl Deref for Source {
     }
 }
 
-/// The items that begin `at` bytes into a file and take so many bytes: of a file of another format, in which more may
-/// follow.
+/// The items in `bytes` bytes from offset `at` of a file of another format, in which more may follow.
 ///
 /// # Errors
 /// [`Error::File`]; [`Error::Damaged`] for a shorter file, or items that are not aligned.
@@ -161,7 +160,7 @@ pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> R
 /// All bytes of a file of another format.
 ///
 /// # Errors
-/// [`Error::File`]; [`Error::Damaged`] if the file changed meanwhile.
+/// [`Error::File`]; [`Error::Damaged`] if the file changed during the call.
 pub fn whole(path: &Path, is_mapped: bool) -> Result<Array<u8>> {
     let fault = |fault: std::io::Error| Error::file(path, &fault);
     let file = Arc::new(File::open(path).map_err(fault)?);
@@ -173,7 +172,7 @@ fn changed() -> Error {
     Error::Damaged { what: "the content: the file was cut or overwritten while it was in use" }
 }
 
-/// What a read of a place that a file must have says: a file that ends before it was cut.
+/// The error of a read beyond the end of a file: the file was cut.
 pub(super) fn short(path: &Path, fault: &std::io::Error) -> Error {
     if fault.kind() == std::io::ErrorKind::UnexpectedEof { changed() } else { Error::file(path, fault) }
 }

@@ -40,7 +40,7 @@ pub(super) struct Column {
     pub(super) checksum: u64,
 }
 
-/// What the file says about itself.
+/// The head of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
     pub(super) stamp: Vec<u8>,

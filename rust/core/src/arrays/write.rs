@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// An array file in the making. Until [`ArrayWriter::finish`] it has no head, and nobody takes it for one.
+/// An array file in the making. Until [`ArrayWriter::finish`] it has no head and is not accepted as an array file.
 pub struct ArrayWriter {
     path: PathBuf,
     out: BufWriter<File>,
@@ -51,7 +51,7 @@ impl ArrayWriter {
         self.begin_items(name, size_of::<T>())
     }
 
-    /// Begin a column of items of so many bytes.
+    /// Begin a column of items of `item_bytes` bytes.
     ///
     /// # Errors
     /// [`Error::File`].

@@ -27,13 +27,13 @@ pub struct Beginning<'a> {
 pub struct Counted {
     /// The weights of the columns; a row holds a word in those of a weight above 0.
     pub weights: [f64; COLUMNS],
-    /// Whether entries that are no memories count.
+    /// True if entries that are no memories count.
     pub entries: bool,
-    /// Whether memories count.
+    /// True if memories count.
     pub memories: bool,
 }
 
-/// What a cascade asks for.
+/// The request of a cascade.
 #[derive(Clone, Debug)]
 pub struct Cascade<'a> {
     /// By word its inverse document frequency.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Block, Blocks, COLUMNS, DAMAGED, Posting, Reader, put_block, put_bytes, span_of, together};
 use crate::error::{Error, Result};
 
-/// What a write does to the postings of a term: blocks with removals, ascending by span.
+/// The changes of a term's postings in a write: blocks with removals, ascending by span.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// The table: 0 for texts, 1 for grams.
@@ -46,7 +46,7 @@ impl<'a> Iterator for Changes<'a> {
     }
 }
 
-/// What some entries held, and what they hold now, of one part: `p` pairs of an entry and a term.
+/// The terms of some entries in one part, before and after: `p` pairs of an entry and a term.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'a, T> {
     /// The table.
@@ -57,7 +57,7 @@ pub struct Written<'a, T> {
     pub term: &'a [i64],
     /// By pair the position of the entry `(p,)`.
     pub entry: &'a [i64],
-    /// How often each column holds the term `(p, columns)`: all columns, or one, which is then the second.
+    /// Occurrences of the term in each column `(p, columns)`: all columns, or one, which is then the second.
     pub counts: &'a [i32],
     /// By entry its tokens `(n,)`.
     pub tokens: &'a [i64],
@@ -70,11 +70,11 @@ pub struct Entries<'a> {
     pub rows: &'a [i64],
     /// Not 0 for memories `(n,)`.
     pub memories: &'a [u8],
-    /// The first so many tell what their rows held before, the others what theirs hold now.
+    /// Number of pairs, from the first, that hold the state before; the others hold the state after.
     pub gone: usize,
 }
 
-/// Return the changes of a write. Of a row that goes and comes, what comes counts.
+/// Return the changes of a write. For a row that is removed and added, the added state counts.
 ///
 /// # Errors
 /// [`Error::Length`] and [`Error::OutOfRange`] where the arrays do not fit each other, [`Error::Parameter`] for a row or
@@ -112,7 +112,7 @@ pub fn written<T: AsRef<str>>(parts: &[Written<'_, T>], entries: Entries<'_>) ->
         let mut named: Vec<_> = part.terms.iter().map(AsRef::as_ref).zip(&mut of_terms).collect();
         named.sort_unstable_by_key(|&(term, _)| term);
         for (term, postings) in named {
-            // What comes lies before what goes, and stays.
+            // Added postings sort before removed ones, and stay.
             postings.sort_unstable_by_key(|posting| (posting.row, posting.removed));
             postings.dedup_by_key(|posting| posting.row);
             put_change(&mut bytes, part.part, term, postings);

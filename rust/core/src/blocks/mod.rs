@@ -51,11 +51,11 @@ fn damaged() -> Error {
 pub struct Posting {
     /// The number of the row, not negative.
     pub row: i64,
-    /// Whether the row is no longer to hold the term; nothing else is kept of it then.
+    /// True if the row is no longer to hold the term; nothing else is kept of it then.
     pub removed: bool,
-    /// Whether the row is a memory.
+    /// True if the row is a memory.
     pub memory: bool,
-    /// How often each column holds the term.
+    /// Occurrences of the term in each column.
     pub counts: [u32; COLUMNS],
     /// The tokens of the row, of all terms.
     pub tokens: u32,
@@ -197,7 +197,7 @@ impl Postings<'_> {
         Ok((self.first | offset as i64, self.reader.byte()?))
     }
 
-    /// How often each column holds the term.
+    /// Occurrences of the term in each column.
     #[inline]
     fn counts(&mut self, flags: u8) -> Result<[u32; COLUMNS]> {
         let mut counts = [0; COLUMNS];

@@ -26,7 +26,7 @@ pub struct Asked<'a> {
 /// A way to hold a needed word: of each group any term, by its position in the query.
 pub type Way = Vec<Vec<usize>>;
 
-/// What scores depend on, and which rows count.
+/// The parameters of scores, and the rows that count.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
     /// The weights of the columns of texts.
@@ -39,7 +39,7 @@ pub struct Ranking<'a> {
     pub needed: &'a [Vec<Way>],
     /// Rows that do not count, ascending.
     pub outside: &'a [i64],
-    /// Whether memories count.
+    /// True if memories count.
     pub memories: bool,
     /// The number of rows wanted.
     pub most: usize,
@@ -48,7 +48,7 @@ pub struct Ranking<'a> {
 /// A row that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
-    /// Whether it holds every needed word.
+    /// True if it holds every needed word.
     pub whole: bool,
     /// Its score.
     pub score: f64,
@@ -72,14 +72,14 @@ impl PartialOrd for Best {
     }
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranked {
     /// The best rows, best first.
     pub best: Vec<Best>,
     /// The number of all rows that hold a term with a weight.
     pub matches: usize,
-    /// How many of these hold every needed word; 0 where none is needed.
+    /// Number of these that hold every needed word; 0 if none is needed.
     pub whole: usize,
 }
 
@@ -256,7 +256,7 @@ impl<'a> Query<'a> {
         Ok(())
     }
 
-    /// How often a row holds a term, by the weights of the columns; grams are in the second.
+    /// The weighted frequency of a term in a row; grams are in the second column.
     fn frequency(&self, part: usize, counts: &[u32; COLUMNS]) -> f64 {
         if part == 0 { weighted(counts, &self.ranking.weights) } else { f64::from(counts[1]) }
     }

@@ -47,12 +47,12 @@ impl BitMask {
         }
     }
 
-    /// Whether a number is in the set.
+    /// True if a number is in the set.
     pub(crate) fn contains(&self, number: usize) -> bool {
         self.0.get(number / BITS).is_some_and(|word| word >> (number % BITS) & 1 == 1)
     }
 
-    /// How many numbers there are.
+    /// The number of members.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
@@ -115,7 +115,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Whether so many are set that reading all of them takes less time than picking those.
+    /// True if enough are set that reading all of them takes less time than picking those.
     pub(crate) fn is_dense(self) -> bool {
         self.bits.count_ones() as usize * 3 > self.len * 2
     }

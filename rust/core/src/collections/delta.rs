@@ -11,7 +11,7 @@ pub(crate) trait Unit: Copy {
     fn of(number: u32, more: bool) -> Self;
     /// The bits of the number that the unit holds.
     fn bits(self) -> u32;
-    /// Whether more units of the same number follow.
+    /// True if more units of the same number follow.
     fn has_more(self) -> bool;
 }
 

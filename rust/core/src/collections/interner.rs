@@ -32,12 +32,12 @@ impl Interner {
         Names::write(&self.names().collect::<Vec<_>>(), to, prefix)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.base.len() + self.tail.len()
     }
 
-    /// How many of them are of the file.
+    /// The number of names in the file.
     pub(crate) fn base_len(&self) -> usize {
         self.base.len()
     }

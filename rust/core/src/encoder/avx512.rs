@@ -9,7 +9,7 @@ use crate::simd::Avx512 as Token;
 /// Rows at once.
 pub(super) const ROWS: usize = MOST_ROWS;
 const LANES: usize = 16;
-/// How many lines ahead memory is asked.
+/// Cache lines to prefetch ahead.
 const AHEAD: usize = 8;
 
 impl Token {

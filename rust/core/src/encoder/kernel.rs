@@ -33,7 +33,7 @@ impl Kernel {
         }
     }
 
-    /// How many rows a tile has at most.
+    /// Maximum rows of a tile.
     pub(super) fn rows(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]

@@ -23,7 +23,7 @@ pub type NormWeights<'a> = Rows<'a>;
 pub struct LayerWeights<'a> {
     /// Queries, keys and values, one under the other: `(3d, d)`.
     pub attention: Linear<'a>,
-    /// What is made of the heads' results: `(d, d)`.
+    /// The projection of the heads' results: `(d, d)`.
     pub output: Linear<'a>,
     /// After the attention: `(2, d)`.
     pub attention_norm: NormWeights<'a>,
@@ -35,7 +35,7 @@ pub struct LayerWeights<'a> {
     pub norm: NormWeights<'a>,
 }
 
-/// What the layers of one model have in common.
+/// The parameters shared by the layers of one model.
 #[derive(Clone, Copy)]
 pub(super) struct Common {
     pub(super) kernel: Kernel,

@@ -12,10 +12,10 @@ use super::pooling::Pooling;
 use crate::error::{Error, Result};
 use crate::vectors::{Level, Rows};
 
-/// Tokens that are worth reading all weights for; texts are worked on in groups of about so many.
+/// Tokens that are worth reading all weights for; texts are encoded in groups of about this number.
 const GROUP: usize = 128;
 
-/// What a model's configuration says beside its weights.
+/// The configuration of a model without its weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Parts that each vector is cut into for the attention.

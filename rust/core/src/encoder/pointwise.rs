@@ -1,4 +1,4 @@
-//! What is done number by number, or row by row: activations, softmax, layer normalisation.
+//! Pointwise and row-wise functions: activations, softmax, layer normalisation.
 //!
 //! The bodies are inlined into every level's file, to be compiled for its instructions. They have no branches, so that
 //! the compiler can turn them into vectors.

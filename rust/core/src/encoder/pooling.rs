@@ -3,7 +3,7 @@
 use super::matrix::View;
 use crate::error::{Error, Result};
 
-/// How a text's tokens make its vector.
+/// The pooling of a text's tokens into its vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pooling {
     /// The mean of all tokens.

@@ -1,4 +1,4 @@
-//! What an entry is given on its way into the store: the digest of its text, an id, tags as JSON.
+//! The preparation of entries for the store: the digest of the text, an id, tags as JSON.
 
 mod digest;
 
@@ -49,7 +49,7 @@ pub fn made_id(kind: &str, title: &str, text_hash: &str) -> String {
     id
 }
 
-/// So many times a term of the title counts, as the table of grams has one column for all texts.
+/// The weight of a term in the title, as the table of grams has one column for all texts.
 const TITLE_TIMES: usize = 3;
 
 /// Return the extra index terms of an entry, with blanks between them: the grams of its texts but for terms that are words
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn digests_are_those_of_blake2b() {
-        // Of no bytes, and of "abc" with its length before it.
+        // The digest of no bytes, and that of "abc" with its length before it.
         let hex = |bytes: [u8; 16]| bytes.map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(hex(digest::digest(b"")), "cae66941d9efbd404e4d88758ea67670");
         assert_eq!(text_hash(&[]), "cae66941d9efbd404e4d88758ea67670");

@@ -2,15 +2,16 @@
 
 use super::candidates::Candidates;
 
-/// How an unknown cosine follows from a value of 0 to 1, `t`: `mean + deviation * (intercept + slope * t) + r`, with mean
-/// and deviation of the query's cosines over the space, and `r` what such estimates of known cosines lack on average.
+/// The estimate of an unknown cosine from a value of 0 to 1, `t`: `mean + deviation * (intercept + slope * t) + r`,
+/// with mean and deviation of the query's cosines over the space, and `r` the mean residual of such estimates of known
+/// cosines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimator {
     /// In deviations, at `t = 0`.
     pub intercept: f64,
     /// In deviations.
     pub slope: f64,
-    /// So many candidates that lack nothing are thought to be there when `r` is averaged.
+    /// Number of candidates without unknowns that are assumed in addition when `r` is averaged.
     pub doubt: f64,
 }
 
@@ -48,13 +49,13 @@ pub(super) fn estimated(mut cosines: Vec<f64>, t: &[f64], how: Estimator, of: &i
     cosines
 }
 
-/// Of the cosines of a space that nobody measured.
+/// The deviation of cosines in a space that was not measured.
 const UNKNOWN_DEVIATION: f64 = 0.1;
 /// Cosines that differ less are equal.
 const LEAST_DEVIATION: f64 = 0.001;
 
-/// How many deviations cosines lie above the mean of the query's cosines over all spaces, by their rows: in a tier of one
-/// entry the mean is its own cosine, which says nothing.
+/// The deviations of cosines from the mean of the query's cosines over all spaces, weighted by their rows: in a tier of
+/// one entry the mean is its own cosine, which is no evidence.
 pub(super) fn standing(mut cosines: Vec<f64>, of: &impl Candidates) -> Vec<f64> {
     let column = |name| of.column(name).unwrap_or_default();
     let (means, deviations, rows) = (column("cosine_mean"), column("cosine_deviation"), column("cosine_rows"));

@@ -22,7 +22,7 @@ pub enum Expression {
     Only(String, Box<Self>),
     /// `(x + shift) / max(x + shift)`, at least 0; 0 where nothing is positive; unknown stays unknown.
     Scale(Box<Self>, f64),
-    /// How far a value lies above the least of the candidates.
+    /// The distance of a value from the least of the candidates.
     Above(Box<Self>),
     /// A value cut to a range.
     Clamp(Box<Self>, f64, f64),
@@ -42,7 +42,7 @@ pub enum Expression {
     Top(Box<Self>),
     /// An expression, a cosine, where it is known, and elsewhere an estimate from another of 0 to 1.
     Estimate(Box<Self>, Box<Self>, Estimator),
-    /// How many deviations a cosine lies above the mean of the query's cosines over its space.
+    /// The deviations of a cosine from the mean of the query's cosines over its space.
     Standing(Box<Self>),
     /// The weighted mean of terms.
     Sum(Vec<Term>, Missing),
@@ -55,11 +55,11 @@ pub enum Expression {
 pub struct Term {
     /// At least 0.
     pub weight: f64,
-    /// What is weighted.
+    /// The weighted expression.
     pub of: Expression,
 }
 
-/// What unknown values count.
+/// The value that stands in for unknown ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// 0.
@@ -68,7 +68,7 @@ pub enum Missing {
     Share,
 }
 
-/// What became of candidates.
+/// The values of the candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     /// Signals, row-major `(c, m)`.
@@ -196,7 +196,7 @@ fn each(mut values: Vec<f64>, change: impl Fn(f64) -> f64) -> Vec<f64> {
     values
 }
 
-/// The highest values, so many of them; the others become unknown.
+/// The `most` highest values; the others become unknown.
 fn highest(mut values: Vec<f64>, most: Option<usize>) -> Vec<f64> {
     let order = fuse::order(&values);
     order.into_iter().skip(most.unwrap_or(usize::MAX)).for_each(|at| values[at] = f64::NAN);

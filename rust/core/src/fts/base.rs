@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// Stands in `dense` for a term without bits.
 pub(super) const NO_BITS: u32 = u32::MAX;
 
-/// What is known of each term, by its number.
+/// The statistics of each term, by its number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     slots: usize,
@@ -29,7 +29,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// The base in a file whose columns' names begin with `prefix`, for so many slots and terms.
+    /// The base in a file whose columns' names begin with `prefix`, for `slots` slots and `terms` terms.
     ///
     /// # Errors
     /// [`Error::Damaged`] where columns are missing or do not fit each other.

@@ -9,7 +9,7 @@ use super::tokens::index_terms;
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
-/// What the words of a query begin, in one index and at one moment.
+/// The terms that begin with the words of a query, in one index and at one moment.
 #[derive(Clone, Debug)]
 pub struct Beginnings {
     /// In the order of the query's words.
@@ -24,7 +24,7 @@ pub(super) struct Beginning {
     pub(super) terms: Vec<u32>,
     /// The rows that hold one of them in a column that counts.
     pub(super) rows: BitMask,
-    /// How many these are.
+    /// The number of these.
     pub(super) count: u32,
 }
 
@@ -42,7 +42,7 @@ pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnin
     let stems = words.iter().map(stem).collect::<Result<Vec<_>>>()?;
     with_scorers(&[part], |scorers| {
         let [scorer] = scorers else { return Ok(Beginnings { words: Vec::new() }) };
-        // Of statistics that were given nobody names all terms; the rows are looked at.
+        // Statistics from outside do not list all terms, so the rows are read.
         let held = |number: &u32| scorer.statistics.is_given() || scorer.statistics.count(*number) > 0;
         let word = |stem: Vec<u8>| {
             let mut terms = Vec::new();
@@ -57,7 +57,7 @@ pub fn beginnings<T: AsRef<str>>(part: Part<'_>, words: &[T]) -> Result<Beginnin
 }
 
 impl Beginnings {
-    /// Whether there is a word with which nothing begins.
+    /// True if there is a word with which nothing begins.
     pub fn lacks_any(&self) -> bool {
         self.words.iter().any(|word| word.count == 0)
     }
@@ -124,12 +124,12 @@ impl Beginning {
         Ok(Self { stem, terms, rows, count })
     }
 
-    /// How many postings its terms have.
+    /// The number of postings of its terms.
     pub(super) fn postings(&self, scorer: &Scorer<'_>) -> usize {
         self.terms.iter().flat_map(|&term| scorer.contents.runs(term)).map(|run| run.postings.len()).sum()
     }
 
-    /// What the word adds to the score of a row; 0 where it holds none of its terms.
+    /// The score that the word adds to a row; 0 if the row holds none of its terms.
     pub(super) fn score_at(&self, scorer: &Scorer<'_>, slot: usize) -> f64 {
         if !self.rows.contains(slot) {
             return 0.0;

@@ -9,13 +9,13 @@ use super::top_candidates::{Candidate, TopCandidates};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
-/// Looking a row up in a list is worth walking over so many postings.
+/// Cost of looking up a row in a list, in postings walked.
 const LOOK_UP: usize = 8;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Whether rows must hold all of the words, or any.
+    /// True if rows must hold all of the words, or any.
     pub every: bool,
     /// The numbers of the words, in the order in which their parts of a score are added; a repeated one counts again.
     pub words: Vec<usize>,

@@ -1,4 +1,4 @@
-//! How often a term occurs in each column of a row. Few such tuples occur, so a posting holds a number for one.
+//! The occurrences of a term in each column of a row. Few distinct tuples occur, so a posting holds the number of one.
 
 use rustc_hash::FxHashMap;
 
@@ -30,7 +30,7 @@ impl ColumnCounts {
         column_counts
     }
 
-    /// The tuples of a file, so many counts each.
+    /// The tuples of a file, `columns` counts each.
     ///
     /// # Errors
     /// [`Error::Damaged`] where the single occurrences are not the first.

@@ -11,7 +11,7 @@ use crate::arrays::Source;
 use crate::collections::{Interner, Term};
 use crate::error::{Error, Result};
 
-/// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
+/// The statistics of the texts of all slots: those of a file, the base, and those added since, the tail.
 #[derive(Clone, Debug)]
 pub(super) struct Contents {
     /// The terms by name.
@@ -19,7 +19,7 @@ pub(super) struct Contents {
     base: Base,
     /// By term number, from the first that the base does not have.
     fresh: Vec<Postings>,
-    /// What the tail adds to terms of the base.
+    /// The postings that the tail adds to terms of the base.
     more: FxHashMap<u32, Postings>,
     pub(super) details: Details,
     /// By slot the numbers of its terms.

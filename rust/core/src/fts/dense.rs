@@ -42,7 +42,7 @@ struct Words<'q, 'a> {
     rows: RowBits,
     /// By word of the block, how many postings come before it.
     before: [usize; BLOCK],
-    /// How many come before the next block.
+    /// The number of them before the next block.
     end: usize,
 }
 
@@ -217,7 +217,7 @@ impl<'q, 'a> Words<'q, 'a> {
         }
     }
 
-    /// What the list adds to the score of a row of the block that holds its term.
+    /// The score that the list adds to a row of the block that holds its term.
     fn score(&self, row: u32, scorer: &Scorer<'a>) -> f64 {
         let word = row as usize / 64;
         let lower = self.held[word] & ((1 << (row % 64)) - 1);
@@ -234,7 +234,7 @@ struct CandidateRow {
     at: u32,
     /// The set of lists that hold it and were not looked at.
     rest: u32,
-    /// What the others add up to.
+    /// The sum of the others.
     sum: f64,
 }
 

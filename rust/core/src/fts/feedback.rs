@@ -8,15 +8,15 @@ use super::rank::{Part, single_terms, with_scorers};
 use crate::collections::Sum;
 use crate::error::Result;
 
-/// So many times the terms wanted are looked up in the best rows.
+/// Terms looked up in the best rows, per term that is wanted.
 const LOOKED_UP: usize = 2;
 
-/// How much of the best rows is taken up.
+/// The limits of feedback from the best rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
-    /// How many rows.
+    /// Maximum rows.
     pub rows: usize,
-    /// How many terms, and those that tell as much as the last.
+    /// Maximum terms; ties with the last come in addition.
     pub terms: usize,
     /// In how many of the rows a term must be.
     pub agreeing: u32,
@@ -72,7 +72,7 @@ struct Term<'a> {
     told: f64,
 }
 
-/// The terms that tell most, of those that so many of the rows have.
+/// The most informative terms among those that enough of the rows have.
 fn told<'a>(scorer: &Scorer<'a>, rows: &[i64], query: &[u32], how: Feedback) -> Result<Vec<Term<'a>>> {
     let mut times: FxHashMap<u32, u32> = FxHashMap::default();
     for &slot in rows {
@@ -81,7 +81,7 @@ fn told<'a>(scorer: &Scorer<'a>, rows: &[i64], query: &[u32], how: Feedback) -> 
     }
     let idf = |number| scorer.statistics.idf(scorer.statistics.count(number));
     let shared = times.into_iter().filter(|(number, times)| *times >= how.agreeing && !query.contains(number));
-    // What a term can tell at most decides who is looked up.
+    // The upper bound of a term's information decides the terms that are looked up.
     let mut terms: Vec<Term<'a>> = shared
         .map(|(number, times)| (number, idf(number), f64::from(times)))
         .map(|(number, idf, times)| Term { number, runs: Default::default(), idf, told: times * idf })
@@ -103,7 +103,7 @@ fn cut(terms: &mut Vec<Term<'_>>, most: usize) {
     terms.retain(|term| term.told >= least);
 }
 
-/// What BM25 gives a row for a term.
+/// The BM25 score of a row for a term.
 fn weight(scorer: &Scorer<'_>, term: &Term<'_>, slot: usize) -> f64 {
     let run = usize::from(slot >= scorer.contents.split());
     let posting = term.runs[run].find(slot);

@@ -22,7 +22,7 @@ struct Batch {
     /// By word its term, None for one that is not wanted.
     term_of: Vec<Option<u32>>,
     terms: Lexicon,
-    /// How these begin; None where other terms are wanted too.
+    /// The beginnings of these; None if other terms are wanted too.
     wanted: Option<Beginnings>,
     /// Term and column.
     occurrences: Vec<(u32, u32)>,
@@ -66,7 +66,8 @@ impl Batch {
     }
 }
 
-/// How terms begin, by the lowest six bits of their first two bytes: those of all words that have the terms for stems.
+/// The beginnings of terms, by the lowest six bits of their first two bytes: those of all words that have the terms as
+/// stems.
 struct Beginnings(BitMask);
 
 impl Beginnings {
@@ -82,8 +83,8 @@ impl Beginnings {
         Self(held)
     }
 
-    /// Whether a word may have one of the terms for its stem, which begins with the first two bytes of the word, but that a
-    /// `y` may become an `i`.
+    /// True if a word may have one of the terms for its stem, which begins with the first two bytes of the word, but
+    /// that a `y` may become an `i`.
     fn may_hold(&self, word: &[u8]) -> bool {
         self.0.contains(Self::place(word))
     }
@@ -121,8 +122,8 @@ impl TextIndex {
         Ok(Self::of(Contents::over(Interner::default(), Base::default(), Details::new(columns), Forward::default())))
     }
 
-    /// An index without slots that has postings of these terms alone. Of others it knows that they are tokens, which is
-    /// what scores of these depend on.
+    /// An index without slots that has postings of these terms alone. Other terms only count as tokens, on which the
+    /// scores of these depend.
     ///
     /// # Errors
     /// [`Error::Parameter`] without columns.
@@ -161,7 +162,7 @@ impl TextIndex {
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
     ///
-    /// Threads may append meanwhile, which costs them a copy of what is not mapped; it is not written.
+    /// Threads may append during the write, at the cost of a copy of the part that is not mapped; it is not written.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::Given`] for an index of some terms alone.
@@ -194,7 +195,7 @@ impl TextIndex {
         self.read().forward.len()
     }
 
-    /// Whether there are no slots.
+    /// True if there are no slots.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! How long a row may be for a list to give it enough: what tells a posting's score from too little without computing it.
+//! Limits of row lengths: they rule out postings with too low a score without computing it.
 
 use super::list::{COMMON_TUPLES, List, Scorer};
 use super::postings::Posting;
@@ -33,7 +33,8 @@ impl Limits {
         }
     }
 
-    /// Whether the posting of a row rules it out, where other lists give it at most `rest`. False where that is not known.
+    /// True if the posting of a row rules it out, where other lists give it at most `rest`. False where that is not
+    /// known.
     #[inline]
     pub(super) fn rule_out(
         &mut self,

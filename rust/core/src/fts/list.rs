@@ -35,13 +35,13 @@ impl<'a> Scorer<'a> {
         Self { contents, statistics, weights, constants, lengths, frequencies }
     }
 
-    /// What a term's posting adds to the score of its row.
+    /// The score that a term's posting adds to its row.
     pub(super) fn score(&self, idf: f64, term: u32, posting: Posting) -> f64 {
         let (tuple, tokens) = self.contents.details.of(term, posting);
         self.formula(idf, tuple, tokens)
     }
 
-    /// What no posting of a term exceeds.
+    /// The upper bound of the scores of a term's postings.
     fn bound(&self, idf: f64, term: u32, runs: &[Run<'_>; 2]) -> f64 {
         if idf == LEAST_IDF {
             // The frequency divided by itself and more is under 1; nothing is gained by being more precise.
@@ -56,7 +56,7 @@ impl<'a> Scorer<'a> {
         runs.iter().map(most).fold(0.0, f64::max)
     }
 
-    /// What the postings of several terms in one row add to its score, where the terms count as one.
+    /// The score that the postings of several terms add to one row, where the terms count as one.
     pub(super) fn score_together(&self, idf: f64, postings: &[(u32, Posting)]) -> f64 {
         match postings {
             [] => 0.0,
@@ -70,12 +70,12 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Whether every column has a weight above 0.
+    /// True if every column has a weight above 0.
     pub(super) fn counts_everything(&self) -> bool {
         self.weights.iter().all(|&weight| weight > 0.0)
     }
 
-    /// Whether a posting is of a column whose weight is above 0.
+    /// True if a posting is of a column whose weight is above 0.
     pub(super) fn occurs(&self, term: u32, posting: Posting) -> bool {
         self.frequency(self.contents.details.of(term, posting).0) > 0.0
     }
@@ -90,8 +90,8 @@ impl<'a> Scorer<'a> {
         idf * ((frequency * self.constants.most()) / (frequency + length))
     }
 
-    /// About how many tokens a row may have for a term's posting to add so much to its score; not a number where they do
-    /// not matter.
+    /// The approximate maximum of tokens in a row for a term's posting to add `least` to its score; NaN if the length
+    /// does not matter.
     fn tokens_within(&self, idf: f64, tuple: u32, least: f64) -> f64 {
         let (frequency, Constants { k1, b }) = (self.frequency(tuple), self.constants);
         let length = idf * frequency * self.constants.most() / least - frequency;
@@ -125,9 +125,9 @@ pub(super) struct List<'a> {
     runs: [Run<'a>; 2],
     split: usize,
     idf: f64,
-    /// How often the query has the term.
+    /// Occurrences of the term in the query.
     pub(super) times: f64,
-    /// What the term can add to a score, all times taken together.
+    /// The upper bound of the score of all occurrences of the term.
     pub(super) bound: f64,
     next: [usize; 2],
     probe: [usize; 2],
@@ -141,12 +141,12 @@ impl<'a> List<'a> {
         Self { part, term, runs, split: scorer.contents.split(), idf, times: 1.0, bound, next: [0; 2], probe: [0; 2] }
     }
 
-    /// What a posting of the list adds to the score of its row, each time.
+    /// The score that a posting of the list adds to its row, for each occurrence in the query.
     pub(super) fn score(&self, scorer: &Scorer<'_>, posting: Posting) -> f64 {
         scorer.score(self.idf, self.term, posting)
     }
 
-    /// So many tokens of a row, or more, make its posting of a tuple add too little; `least` is about what is not.
+    /// The number of tokens from which a posting of a tuple adds too little to its row; `least` is about enough.
     pub(super) fn tokens_too_many(
         &self,
         scorer: &Scorer<'_>,
@@ -180,7 +180,7 @@ impl<'a> List<'a> {
         self.runs.iter().flat_map(|run| run.postings).copied()
     }
 
-    /// How many postings there are.
+    /// The number of postings.
     pub(super) fn len(&self) -> usize {
         self.runs.iter().map(|run| run.postings.len()).sum()
     }

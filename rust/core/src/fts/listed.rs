@@ -8,7 +8,7 @@ use crate::terms::TermLists;
 pub struct ListedRows {
     /// The terms.
     pub terms: TermLists,
-    /// How often each term of each row is in each of the `c` columns `(p, c)`.
+    /// Occurrences of each term of each row in each of the `c` columns `(p, c)`.
     pub counts: Vec<i32>,
     /// The number of tokens of each row, in all columns `(n,)`.
     pub tokens: Vec<i32>,

@@ -1,4 +1,4 @@
-//! How much of a query a row holds, by the information of its terms.
+//! The share of a query that a row holds, by the information of its terms.
 
 use super::list::{Scorer, check_slot};
 use super::postings::Run;
@@ -8,12 +8,12 @@ use super::tokens::{index_terms, tokens as tokens_of};
 use crate::error::{Error, Result};
 use crate::terms::is_stop_word;
 
-/// A corpus of fewer rows is counted as one of so many: in three rows no word is rare.
+/// Least rows that a corpus counts as: in three rows no word is rare.
 const LEAST_ROWS: u64 = 1_000;
 /// The place of the title among the columns of an entry.
 pub(super) const TITLE: usize = 1;
 
-/// What a row holds of a query.
+/// The match of a row with a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Matched {
     /// The information of the terms that the row holds, in nats: the sum of their `ln(1 + (n - df + 0.5) / (df + 0.5))`.
@@ -24,13 +24,14 @@ pub struct Matched {
     pub title: f64,
     /// The part of the title's tokens that are terms of the query, 0 to 1.
     pub covered: f64,
-    /// The sum of the BM25 IDFs of the terms that the row holds: its BM25 can be so many times the most of a term.
+    /// The sum of the BM25 IDFs of the terms that the row holds: the upper bound of its BM25 in units of the most of a
+    /// term.
     pub weight: f64,
 }
 
 impl Matched {
-    /// How nearly the title is the query, 0 to 1: what it holds of the query times what the query covers of it, squared,
-    /// as a title of some of many words says little; times what the row holds, as a name's words are not the name.
+    /// The likeness of the title to the query, 0 to 1: its share of the query times the query's share of it, squared,
+    /// as a title of a few of many words is weak evidence; times the row's share, as a name's words are not the name.
     pub fn titled(&self) -> f64 {
         (self.title * self.covered).powi(2) * self.share
     }
@@ -52,7 +53,7 @@ struct Term<'a> {
     lists: Vec<(&'a Scorer<'a>, u32, [Run<'a>; 2])>,
 }
 
-/// What a row was found to hold of a query.
+/// The running match of a row with a query.
 #[derive(Clone, Copy, Default)]
 struct Held {
     information: f64,
@@ -62,7 +63,7 @@ struct Held {
     tokens: u32,
 }
 
-/// What a term of a query is; of equal terms the first counts.
+/// The role of a term in a query; of equal terms the first counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Word,
@@ -81,7 +82,7 @@ impl Role {
     }
 }
 
-/// How many tokens a title has: stop words count only where there are no others, as queries leave them out.
+/// The number of tokens in a title: stop words count only if there are no others, as queries leave them out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TitleTokens {
     telling: u32,
@@ -118,15 +119,15 @@ impl Information {
         sum
     }
 
-    /// What a row holds, given the tokens of its title that the query has, and all of them.
+    /// The match of a row, from the tokens of its title that the query has and the number of all.
     fn shares(&self, information: f64, title: f64, (held, tokens): (u32, u32)) -> Matched {
         let covered = f64::from(held.min(tokens)) / f64::from(tokens.max(1));
         Matched { covered, ..shares(information, title, (self.all, self.words)) }
     }
 }
 
-/// Say how much of a query's terms the rows of slots `(m,)` hold; a term counts once, in whichever part it is. The first
-/// so many terms are words, others grams.
+/// Return the share of a query's terms that the rows of slots `(m,)` hold; a term counts once, in whichever part it is.
+/// The first `words` terms are words, the others grams.
 ///
 /// # Errors
 /// As [`super::bm25_at`].
@@ -136,7 +137,7 @@ pub fn matched_at<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], words: usize, 
         let role = Role::of(term.as_ref(), at < words);
         single.extend(single_terms(&[term])?.into_iter().map(|term| (term, role)));
     }
-    // Of a term that is both the word stays.
+    // A term that is both counts as a word.
     single.sort_unstable();
     single.dedup_by(|a, b| a.0 == b.0);
     with_scorers(parts, |scorers| {
@@ -189,9 +190,9 @@ impl<'a> Term<'a> {
     }
 }
 
-/// As [`matched_at`], from texts: the title of each and all it holds, given how many of so many rows hold each term, and
-/// how many of the first ones are words. A term may be a phrase. With `begun` the last word of a term stands for those that begin
-/// with it.
+/// As [`matched_at`], from texts: the title and the whole of each, with the number of rows, the number that hold each
+/// term, and the number of leading terms that are words. A term may be a phrase. With `begun` the last word of a term
+/// stands for those that begin with it.
 ///
 /// # Errors
 /// [`crate::Error::Length`] unless there is one count a term.
@@ -233,7 +234,7 @@ pub fn matched_in<T: AsRef<str>>(
             let mut any = false;
             for (at, some) in tokens.windows(term.len()).enumerate().filter(|(_, some)| same(some, term)) {
                 any = true;
-                // What begins words covers none.
+                // A beginning of words covers no word.
                 covered[at..at + some.len()].iter_mut().for_each(|covered| *covered |= *role == Role::Word && !begun);
             }
             information += if any { *idf } else { 0.0 };
@@ -251,13 +252,13 @@ pub fn matched_in<T: AsRef<str>>(
     Ok(texts.iter().map(matched).collect())
 }
 
-/// What a row holds, as parts of the information of all terms, and of all words.
+/// The match of a row, as shares of the information of all terms and of all words.
 pub(super) fn shares(information: f64, title: f64, (all, words): (f64, f64)) -> Matched {
     let share = |part: f64, all: f64| if all > 0.0 { part / all } else { 0.0 };
     Matched { information, share: share(information, all), title: share(title, words), ..Matched::default() }
 }
 
-/// The information of a term that so many rows hold; of few rows as if they were some more.
+/// The information of a term that `count` of `rows` rows hold; a small corpus counts as `LEAST_ROWS`.
 pub(super) fn information_among(rows: u64, count: u32) -> f64 {
     information(rows.max(LEAST_ROWS), count)
 }

@@ -7,7 +7,7 @@ use crate::collections::BitMask;
 use crate::error::Result;
 use crate::terms::Needed;
 
-/// Looking a row up in a list is worth walking over so many postings.
+/// Cost of looking up a row in a list, in postings walked.
 const LOOK_UP: usize = 8;
 
 /// Find the best rows for the terms of an FTS5 expression as [`super::bm25_top_k`], but those that hold every needed word

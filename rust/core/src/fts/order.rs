@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::collections::Interner;
 
-/// So many names, and a part of those in order, are looked through one by one before all are put in order again.
+/// Maximum unsorted names, beside a part of the sorted ones, that are searched one by one before all are sorted again.
 const FEW: usize = 1_000;
 const PART: usize = 4;
 /// Bytes that are compared as one number.

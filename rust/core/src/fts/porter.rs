@@ -64,7 +64,7 @@ fn past(token: &mut Vec<u8>) {
     }
 }
 
-/// Whether the last two bytes are the same consonant, other than l, s, z.
+/// True if the last two bytes are the same consonant, other than l, s, z.
 fn doubled(token: &[u8]) -> bool {
     match token {
         [.., a, b] => a == b && !is_vowel(*b, false) && !matches!(b, b'l' | b's' | b'z'),
@@ -154,12 +154,12 @@ fn replace(token: &mut Vec<u8>, cut: usize, output: &[u8]) {
     token.extend_from_slice(output);
 }
 
-/// Whether the ending fits and leaves a stem.
+/// True if the ending fits and leaves a stem.
 fn ends(token: &[u8], ending: &[u8]) -> bool {
     token.len() > ending.len() && token.ends_with(ending)
 }
 
-/// Whether a byte is a vowel; `y` is one after a consonant.
+/// True if a byte is a vowel; `y` is one after a consonant.
 fn is_vowel(byte: u8, after_consonant: bool) -> bool {
     matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u') || (after_consonant && byte == b'y')
 }

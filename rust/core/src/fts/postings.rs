@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const BLOCK: usize = 128;
 /// A term gets bits when it is in at least every sixteenth slot: then they take no more than a quarter of the postings.
 const DENSE: usize = 16;
-/// … and in so many, for fewer are as quick to walk. Tests meet it early.
+/// Least postings of a dense term: fewer are as quick to walk. Tests meet it early.
 const LEAST_DENSE: usize = if cfg!(test) { 128 } else { 1_024 };
 
 /// Stands for a tuple or a number of tokens that does not fit into a posting. Tests meet it early.
@@ -42,12 +42,12 @@ impl Posting {
     pub(super) const TUPLES: usize = TOO_LARGE as usize;
 }
 
-/// Whether a term that is in so many of the slots gets bits.
+/// True if a term with `postings` postings in `slots` slots gets bits.
 pub(super) fn is_dense(postings: usize, slots: usize) -> bool {
     postings * DENSE >= slots && postings >= LEAST_DENSE
 }
 
-/// What postings refer to.
+/// The tables that postings refer to.
 #[derive(Clone, Debug)]
 pub(super) struct Details {
     pub(super) column_counts: ColumnCounts,
@@ -175,7 +175,7 @@ fn of_slot(base: &[u32], added: &[u32], slot: usize) -> u32 {
     value.copied().unwrap_or(0)
 }
 
-/// What no posting of a block exceeds: the largest counts of any, and the fewest tokens of any row.
+/// The bounds of a block's postings: the largest counts, and the fewest tokens of a row.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Peak {
@@ -211,7 +211,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether it may be the run of a term over so many slots: slots ascend, each block has a peak, bits are as many.
+    /// True if it can be the run of a term over `slots` slots: slots ascend, each block has a peak, the bits fit.
     pub(super) fn makes_sense(&self, slots: usize) -> bool {
         let Self { postings, peaks, bits } = self;
         postings.is_sorted_by(|a, b| a.slot < b.slot)

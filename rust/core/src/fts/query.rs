@@ -120,12 +120,12 @@ impl<'a> Query<'a> {
         best.into_sorted()
     }
 
-    /// How many rows all lists have together.
+    /// The number of postings of all lists.
     pub(super) fn postings(&self) -> usize {
         self.lists.iter().map(List::len).sum()
     }
 
-    /// How many lists there are.
+    /// The number of lists.
     pub(super) fn lists(&self) -> usize {
         self.lists.len()
     }
@@ -184,7 +184,7 @@ impl<'a> Query<'a> {
         if apart || short { None } else { Dense::new(self.scorers, self.allowed, &self.lists, run) }
     }
 
-    /// How many lists have to be walked: those after them cannot lift a row to the floor by themselves.
+    /// The number of lists that must be walked: those after them cannot lift a row to the floor by themselves.
     fn essential(&self, best: &TopCandidates) -> usize {
         let ruled_out = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
         ruled_out.min(self.lists.len())
@@ -219,8 +219,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// What the score of a slot is at least and at most, unless it is out of the question; its essential lists add up to
-    /// `sum`.
+    /// The bounds of a slot's score, unless it cannot be among the best; its essential lists add up to `sum`.
     fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &TopCandidates) -> Option<(f64, f64)> {
         for i in essential..self.lists.len() {
             let rest = self.rest[i];
@@ -235,7 +234,7 @@ impl<'a> Query<'a> {
         if best.rules_out(sum) { None } else { Some((sum, sum)) }
     }
 
-    /// What a list adds to the score of a slot.
+    /// The score that a list adds to a slot.
     fn add(&mut self, list: usize, slot: usize) -> f64 {
         let list = &mut self.lists[list];
         if !self.allowed[list.part].contains(slot) {

@@ -34,7 +34,7 @@ pub struct Part<'a> {
 /// Which rows a query wants.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
-    /// How many.
+    /// The number of results.
     pub k: usize,
     /// By slot, not 0 where a row may be returned; slots beyond the end are not allowed. None allows all rows.
     pub mask: Option<&'a [u8]>,
@@ -49,7 +49,7 @@ pub struct Hits {
     pub slots: Vec<usize>,
     /// Their scores: the negative of SQLite's `bm25()`, the tables' scores added in the order of the parts.
     pub scores: Vec<f64>,
-    /// How many allowed rows hold a term.
+    /// The number of allowed rows that hold a term.
     pub matches: usize,
 }
 

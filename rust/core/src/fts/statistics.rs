@@ -1,4 +1,4 @@
-//! What BM25 needs to know about the rows that count.
+//! The statistics of the rows that count, for BM25.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 /// The constants of BM25.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constants {
-    /// How slowly more occurrences tell more, above 0.
+    /// The saturation of term frequency, above 0.
     pub k1: f64,
-    /// How much the length of a row counts, 0 to 1.
+    /// The weight of the row's length, 0 to 1.
     pub b: f64,
 }
 
@@ -23,7 +23,7 @@ pub struct Constants {
 pub const FTS5: Constants = Constants { k1: 1.2, b: 0.75 };
 
 impl Constants {
-    /// What a term adds to a score at most, in its inverse document frequencies.
+    /// The maximum score of a term, in units of its inverse document frequency.
     pub fn most(self) -> f64 {
         self.k1 + 1.0
     }
@@ -35,12 +35,12 @@ impl Default for Constants {
     }
 }
 
-/// What FTS5 takes for an inverse document frequency that is not above 0.
+/// FTS5's substitute for an inverse document frequency that is not above 0.
 pub(super) const LEAST_IDF: f64 = 1e-6;
 /// Lengths whose part of the formula is kept.
 const COMMON_LENGTHS: u32 = 1_024;
 
-/// FTS5's inverse document frequency of a term that so many of so many rows hold.
+/// FTS5's inverse document frequency of a term that `count` of `rows` rows hold.
 pub(super) fn idf(rows: u64, count: u32) -> f64 {
     let others = rows.saturating_sub(u64::from(count));
     let idf = ((others as f64 + 0.5) / (f64::from(count) + 0.5)).ln();
@@ -192,12 +192,12 @@ impl Statistics {
         &self.slots
     }
 
-    /// Whether they are of more rows than the index has.
+    /// True if they are of more rows than the index has.
     pub(super) fn is_given(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// How many rows hold words that begin with a stem, where that was given.
+    /// The number of rows with words that begin with a stem, if that was passed.
     ///
     /// # Errors
     /// [`Error::Missing`] where other numbers were given, and not this one.
@@ -211,7 +211,7 @@ impl Statistics {
         self.counts.get(term)
     }
 
-    /// FTS5's inverse document frequency of a term that so many rows hold.
+    /// FTS5's inverse document frequency of a term that `count` rows hold.
     pub(super) fn idf(&self, count: u32) -> f64 {
         idf(self.rows, count)
     }

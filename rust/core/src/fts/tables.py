@@ -88,25 +88,25 @@ def main() -> None:
     """Print `tables.rs`."""
     separators, marks, folds = classes()
     pairs = "(u32, u32)"
-    head = f"//! How `unicode61 remove_diacritics 2` of SQLite {sqlite3.sqlite_version} sees code points."
+    head = f"//! The code points as `unicode61 remove_diacritics 2` of SQLite {sqlite3.sqlite_version} classes them."
     parts = [
         f"{head} Written by `tables.py`; do not edit.\n",
         table(
             "SEPARATORS",
             pairs,
-            "What ends a token: ranges, both ends included. Any other code point is part of one.",
+            "The separators: ranges, both ends included. Any other code point is part of a token.",
             [f"({a:#x}, {b:#x})" for a, b in ranges(separators)],
         ),
         table(
             "MARKS",
             pairs,
-            "What vanishes inside a token and cannot begin one: ranges, both ends included.",
+            "The marks that are dropped inside a token and cannot begin one: ranges, both ends included.",
             [f"({a:#x}, {b:#x})" for a, b in ranges(marks)],
         ),
         table(
             "FOLDS",
             "(u32, u32, u32, i32)",
-            "What changes inside a token: first, last, step, what to add.",
+            "The code points that fold inside a token: first, last, step, offset.",
             [f"({a:#x}, {b:#x}, {s}, {d})" for a, b, s, d in runs(folds)],
         ),
     ]

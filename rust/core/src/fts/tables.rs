@@ -1,6 +1,6 @@
-//! How `unicode61 remove_diacritics 2` of SQLite 3.40.1 sees code points. Written by `tables.py`; do not edit.
+//! The code points as `unicode61 remove_diacritics 2` of SQLite 3.40.1 classes them. Written by `tables.py`; do not edit.
 
-/// What ends a token: ranges, both ends included. Any other code point is part of one.
+/// The separators: ranges, both ends included. Any other code point is part of a token.
 #[rustfmt::skip]
 pub(super) static SEPARATORS: [(u32, u32); 410] = [
     (0x0, 0x2f), (0x3a, 0x40), (0x5b, 0x60), (0x7b, 0xa9), (0xab, 0xb1), (0xb4, 0xb4), (0xb6, 0xb8), (0xbb, 0xbb),
@@ -70,14 +70,14 @@ pub(super) static SEPARATORS: [(u32, u32); 410] = [
     (0x1f700, 0x1f773), (0xe0001, 0xe0001), (0xe0020, 0xe007f), (0xe0100, 0xe01ef),
 ];
 
-/// What vanishes inside a token and cannot begin one: ranges, both ends included.
+/// The marks that are dropped inside a token and cannot begin one: ranges, both ends included.
 #[rustfmt::skip]
 pub(super) static MARKS: [(u32, u32); 8] = [
     (0x300, 0x304), (0x306, 0x30c), (0x30f, 0x30f), (0x311, 0x311), (0x31b, 0x31b), (0x323, 0x328), (0x32d, 0x32e),
     (0x330, 0x331),
 ];
 
-/// What changes inside a token: first, last, step, what to add.
+/// The code points that fold inside a token: first, last, step, offset.
 #[rustfmt::skip]
 pub(super) static FOLDS: [(u32, u32, u32, i32); 620] = [
     (0x41, 0x5a, 1, 32), (0xb5, 0xb5, 1, 775), (0xc0, 0xc0, 1, -95), (0xc1, 0xc1, 1, -96), (0xc2, 0xc2, 1, -97),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{porter, unicode61};
 use crate::terms::for_each_run;
 
-/// FTS5 keeps so many bytes of a token (`FTS5_MAX_TOKEN_SIZE`), be it in the middle of a letter.
+/// Maximum bytes of a token (`FTS5_MAX_TOKEN_SIZE` of FTS5), even in the middle of a letter.
 const MOST_BYTES: usize = 32_768;
 
 /// Pass on the folded words of a text, not stemmed yet. `buffer` is scratch.

@@ -7,7 +7,7 @@ use crate::collections::TopKHeap;
 /// Upper bounds are stretched by this before they are compared with the floor: more than rounding can add to a sum of
 /// some thousand numbers.
 const SLACK: f64 = 1.0 + 1e-9;
-/// What lists may add, as part of the floor, without being looked at until the floor is final. Words of every second row
+/// Maximum share of the floor that unread lists may add until the floor is final. Words of every second row
 /// add a millionth, and each look into their long lists is a wait for memory.
 pub(super) const NEGLIGIBLE: f64 = 1e-3;
 
@@ -15,7 +15,7 @@ pub(super) const NEGLIGIBLE: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) score: f64,
-    /// Of equal scores the smaller key comes first.
+    /// The smaller key comes first among equal scores.
     pub(super) key: i64,
     pub(super) slot: usize,
 }
@@ -53,7 +53,7 @@ impl TopCandidates {
         self.floor
     }
 
-    /// Whether a candidate whose score is at most `upper`, but for rounding, cannot be among the best.
+    /// True if a candidate whose score is at most `upper`, but for rounding, cannot be among the best.
     pub(super) fn rules_out(&self, upper: f64) -> bool {
         upper * SLACK < self.floor
     }

@@ -61,7 +61,7 @@ impl Pages {
 
 static PAGES: LazyLock<Pages> = LazyLock::new(Pages::new);
 
-/// What an ASCII byte is folded to, 0 for separators.
+/// The folded form of an ASCII byte, 0 for separators.
 static ASCII: [u8; 128] = {
     let mut folded = [0; 128];
     let mut byte = 0;

@@ -17,23 +17,23 @@ use ignore::WalkBuilder;
 
 use crate::walk::{Problem, Reason, RulesRead, nanoseconds, problems_of, shown};
 
-/// Some file systems tell times apart that are two seconds apart. What changed later than that before a walk may change
-/// again and look the same.
+/// The coarsest resolution of file times. A file that changed less than this before a walk may change again and look
+/// the same.
 const TICK: Duration = Duration::from_secs(2);
-/// The clock is asked once for so many files.
+/// Files between two looks at the clock.
 const A_LOOK: usize = 64;
 /// A word that a path ends with, or that begins a part of it, counts more than one that stands elsewhere.
 const FOUND: f64 = 1.0;
 const PROMINENT: f64 = 1.3;
 
-/// What a walk looks at.
+/// The options of a walk.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
     /// Names of folders that are passed over.
     pub skip: Vec<OsString>,
     /// Names of files with rules in the syntax of gitignore; rules of a later one override those of an earlier.
     pub ignore_files: Vec<String>,
-    /// At most so many files, the first by name in each folder.
+    /// Maximum files, the first by name in each folder.
     pub most: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Inventory {
     lines: String,
     /// Where each line begins, and where the last one ends.
     starts: Vec<usize>,
-    /// What was looked at for names, and when it was changed last.
+    /// The folders that were read for names, with the time of their last change.
     seen: Vec<(PathBuf, Option<i64>)>,
     /// All of it was at rest when the walk began.
     steady: bool,
@@ -74,9 +74,9 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Look at everything below a folder, in the order of names, until there are enough files or the time is over.
+    /// Walk everything below a folder, in the order of names, until there are enough files or the time is up.
     ///
-    /// No link is followed. What cannot be read is a problem, and the walk goes on.
+    /// No link is followed. An unreadable path becomes a problem, and the walk goes on.
     pub fn walk(root: &Path, bounds: &Bounds, deadline: Option<Instant>) -> Self {
         let began = SystemTime::now().checked_sub(TICK).map_or(i64::MIN, nanoseconds);
         let mut found = Self { root: root.to_owned(), steady: true, ..Self::default() };
@@ -116,14 +116,14 @@ impl Inventory {
         }
         found.problems.append(&mut refused.lock().unwrap_or_else(PoisonError::into_inner));
         found.problems.sort_by(|one, other| one.path.cmp(&other.path));
-        // What could not be read may be readable next time.
+        // An unreadable folder may be readable next time.
         found.steady &= found.cut != Some(Cut::Time) && found.problems.iter().all(|one| one.reason == Reason::BadRule);
         found.files.sort_by(|one, other| one.shown.cmp(&other.shown));
         found.write_lines();
         found
     }
 
-    /// Whether a walk of now would find the same paths.
+    /// True if a walk of now would find the same paths.
     pub fn is_current(&self) -> bool {
         self.steady && self.seen.iter().all(|(path, time)| changed_at(&self.root.join(path)) == *time)
     }
@@ -143,12 +143,12 @@ impl Inventory {
         self.cut
     }
 
-    /// What could not be read.
+    /// The unreadable paths.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Whether there is a file of this path.
+    /// True if there is a file of this path.
     pub fn holds(&self, path: &str) -> bool {
         self.files.binary_search_by(|file| (*file.shown).cmp(path)).is_ok()
     }

@@ -111,7 +111,7 @@ fn what_changes_names_makes_another_walk_needed_and_nothing_else() {
         assert!(before.is_current(), "before {what}");
         change(&folder);
         assert!(!before.is_current(), "{what}");
-        // What was just changed may change again within a tick.
+        // A file that was just changed may change again within a tick.
         assert!(!folder.inventory().is_current(), "at once after {what}");
     }
     folder.rest();

@@ -42,7 +42,7 @@ impl Base {
         self.rows.is_empty()
     }
 
-    /// How many ends there are, two for a link.
+    /// The number of ends, two for a link.
     pub(super) fn len(&self) -> usize {
         self.lists.len()
     }
@@ -58,7 +58,7 @@ impl Base {
         self.ends.get(at).and_then(|&end| self.lists.get(start..end)).unwrap_or(&[])
     }
 
-    /// Whether there is a link; the shorter list is searched.
+    /// True if there is a link; the shorter list is searched.
     pub(super) fn has(&self, source: u32, target: u32) -> bool {
         let (from, to) = (self.list(source), self.list(target));
         if from.len() <= to.len() {

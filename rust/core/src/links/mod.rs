@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use list::Base;
 pub use walk::Near;
 
-/// Changed links that are kept beside the lists before these are made anew, and the part of all links that may be.
+/// Maximum changed links kept beside the lists before these are rebuilt: a number, and a share of all links.
 const LEAST_CHANGES: usize = 1_024;
 const CHANGED_PART: usize = 4;
 
@@ -27,7 +27,7 @@ pub struct Change {
     pub target: i64,
     /// Larger for later changes.
     pub age: i64,
-    /// Whether it is there now.
+    /// True if it is there now.
     pub there: bool,
 }
 
@@ -96,7 +96,7 @@ impl Links {
             let known = latest.entry((change.source, change.target)).or_insert(change);
             *known = if change.age >= known.age { change } else { *known };
         }
-        // What is in no list need not be searched for there.
+        // An entry in no list need not be searched for there.
         let fresh = self.base.is_empty() && self.added.is_empty();
         let mut ends = Vec::with_capacity(2 * latest.len());
         for change in latest.into_values() {
@@ -154,7 +154,7 @@ impl Links {
         self.base.rows.get(at).or_else(|| self.rows.get(at - self.base.rows.len())).copied().unwrap_or(-1)
     }
 
-    /// How many entries have numbers.
+    /// The number of entries with numbers.
     fn numbered(&self) -> usize {
         self.base.rows.len() + self.rows.len()
     }
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!((near(&one, 1, None), near(&one, 2, None)), (vec![2, 3], vec![1]));
         let none = one.moved(&[change(1, 2, 4, false)]).unwrap();
         assert_eq!((near(&none, 1, None), near(&none, 2, None)), (vec![3], vec![]));
-        // What was published does not change.
+        // Published lists do not change.
         assert_eq!(near(&links, 2, None), [1]);
     }
 

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Links;
 
-/// What is near some anchors.
+/// The entries near some anchors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Near {
     /// The steps to each entry that was asked for `(m,)`, 0 for one that is not near.
@@ -18,7 +18,7 @@ pub struct Near {
 }
 
 impl Links {
-    /// Find the entries within so many steps of an anchor that is not themselves.
+    /// Find the entries within `depth` steps of an anchor that is not themselves.
     ///
     /// From each entry only its first `most` neighbours are walked to; None walks to all. A known entry is also near when
     /// its own walk meets that of an anchor: among thousands of links of another entry its own need not be the first.

@@ -37,7 +37,7 @@ pub(crate) fn fold<S: Send>(
     states.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Run `work` here and on helpers, and return when nobody is inside.
+/// Run `work` here and on helpers, and return when no thread is inside.
 fn share(work: &(dyn Fn() + Sync), helpers: usize) {
     if helpers == 0 {
         return work();
@@ -67,7 +67,7 @@ struct Door {
     open: bool,
     /// Threads that run the work.
     inside: usize,
-    /// What ended a thread's work.
+    /// The panic that ended a thread's work.
     panic: Option<Box<dyn Any + Send>>,
 }
 

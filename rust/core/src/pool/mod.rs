@@ -1,7 +1,7 @@
 //! A few threads that sleep until work is worth sharing: the one pool of the process.
 //!
-//! Nobody waits for a helper: a job must be complete when its owner has run it, whatever the helpers did. So a helper
-//! that wakes late finds nothing to do, and one that loses its core holds nobody up.
+//! No thread waits for a helper: a job must be complete when its owner has run it, whatever the helpers did. So a
+//! helper that wakes late finds nothing to do, and a helper that loses its core delays no other thread.
 
 mod fold;
 mod turn;
@@ -57,7 +57,7 @@ pub(crate) fn run_with(job: &Arc<impl Job + 'static>, helpers: usize, own: impl 
     pool.withdraw(&shared);
 }
 
-/// The number of threads that long work uses when nobody says.
+/// The default number of threads of long work.
 pub(crate) fn cores() -> usize {
     // Reading the limits of a container costs some files, so it is done once.
     static CORES: OnceLock<usize> = OnceLock::new();

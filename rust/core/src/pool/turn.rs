@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::{Pool, cores};
 
-/// How many threads are at work, in one process.
+/// The number of threads at work, in one process.
 #[derive(Default)]
 pub(super) struct Turns {
     taken: Mutex<usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Turn<'a> {
     alone: bool,
 }
 
-/// Wait until a core is free, or will be soon. Who has a turn must not ask for another, nor for the interpreter's lock.
+/// Wait until a core is free, or will be soon. A thread with a turn must not take another, nor the interpreter's lock.
 pub(crate) fn turn() -> Turn<'static> {
     Pool::here().map_or(Turn { turns: None, alone: true }, |pool| pool.turns.take(cores() + 1))
 }

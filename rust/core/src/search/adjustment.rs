@@ -1,4 +1,5 @@
-//! What changes scores after signals were weighed: factors, a floor under what words found, and those that come first.
+//! Adjustments of scores after signals were weighed: factors, a floor for candidates by words, and candidates that come
+//! first.
 
 use std::cmp::Ordering;
 
@@ -6,10 +7,10 @@ use super::pool::Pool;
 use crate::error::Result;
 use crate::formula::{Expression, Scored};
 
-/// How scores change, in this order.
+/// The adjustments of scores, in this order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Adjustment {
-    /// What scores are multiplied by; unknown counts 1.
+    /// The factor of scores; unknown counts 1.
     pub factors: Vec<Expression>,
     /// Candidates for which an expression is above 0 are raised to a score; lower ones keep their order.
     pub floor: Option<(Expression, f64)>,
@@ -18,12 +19,12 @@ pub struct Adjustment {
 }
 
 impl Adjustment {
-    /// Whether nothing changes.
+    /// True if nothing changes.
     pub fn is_empty(&self) -> bool {
         self.rows() == 0
     }
 
-    /// How many signals are added, one for each change, in the order of the fields.
+    /// The number of signals added, one for each adjustment, in the order of the fields.
     pub fn rows(&self) -> usize {
         self.factors.len() + usize::from(self.floor.is_some()) + usize::from(self.pinned.is_some())
     }

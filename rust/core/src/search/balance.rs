@@ -5,7 +5,7 @@ use crate::formula::Candidates;
 
 /// The most, and the inverse of the least, that words may count.
 const MOST: f64 = 4.0;
-/// So many candidates by words are compared, at least and at most.
+/// Minimum and maximum of candidates by words that are compared.
 const FEWEST: usize = 10;
 const MOST_COMPARED: usize = 20;
 /// The share of a query's information that a candidate must hold.
@@ -22,7 +22,7 @@ pub struct Balance {
     pub words: usize,
     /// The signal of vectors.
     pub vectors: usize,
-    /// How often words count when the best cosine stands out no more than the best of as many random ones would.
+    /// The weight of words when the best cosine stands out no more than the best of as many random ones would.
     pub factor: f64,
 }
 
@@ -53,16 +53,16 @@ impl Balance {
     }
 }
 
-/// The part of their weight that vectors keep: 1 where what words find is near the query by vectors, too.
+/// The share of their weight that vectors keep: 1 if the candidates by words are near the query by vectors, too.
 ///
 /// The mean of a working model's best by words lies one to three deviations above that of its space, that of random vectors
-/// or another model's lies at it. A query of which no candidate holds half says nothing: words may be what is wrong. What
-/// was measured of all the vectors counts beside it.
+/// or another model's lies at it. A query of which no candidate holds half is no evidence: the words may be wrong. The
+/// agreement measured over all vectors counts beside it.
 pub(super) fn agreement(pool: &Pool) -> f64 {
     (of_space(pool) * of_query(pool)).max(LEAST_KEPT)
 }
 
-/// How far the vectors of the candidates' spaces agree with words; 1 where it was not measured, and where words find nothing.
+/// The agreement of the candidates' spaces with words; 1 if it was not measured, and if words find nothing.
 fn of_space(pool: &Pool) -> f64 {
     let words_match = pool.column("bm25").is_some_and(|words| words.iter().any(|&score| score > 0.0));
     let measured: Vec<f64> =
@@ -88,7 +88,7 @@ fn of_query(pool: &Pool) -> f64 {
     ((sum / found.len() as f64 - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT)).clamp(LEAST_KEPT, 1.0)
 }
 
-/// How far the best cosine stands out, as a part of what the best of as many random ones would; None without cosines.
+/// The distinction of the best cosine, relative to the best of as many random ones; None without cosines.
 pub(super) fn prominence(pool: &Pool) -> Option<f64> {
     let column = |name| pool.column(name);
     let (cosines, means) = (column("cosine")?, column("cosine_mean")?);
@@ -96,7 +96,7 @@ pub(super) fn prominence(pool: &Pool) -> Option<f64> {
     let stands_out = |i: usize| (cosines[i] - means[i]) / deviations[i];
     let known = (0..pool.len()).filter(|&i| !cosines[i].is_nan());
     let best = known.max_by(|&a, &b| stands_out(a).total_cmp(&stands_out(b)))?;
-    // Of one vector nothing is expected.
+    // A single vector has no expected best.
     let expected = (2.0 * rows[best].max(1.0).ln()).sqrt();
     Some(if expected > 0.0 { stands_out(best) / expected } else { 0.0 })
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::search::Labels;
 
-    /// Candidates whose cosines stand out so much, all of which hold a part of the query.
+    /// Candidates whose cosines stand out this much, all of which hold a part of the query.
     fn pool(standing: &[f64], matched: f64) -> Pool {
         let m = standing.len();
         let labels = || Labels::of_texts(&vec!["entry"; m]);

@@ -25,7 +25,7 @@ impl<'a> Cascade<'a> {
         }
         let part = text.entries(request.weights, request.constants);
         let beginnings = fts::beginnings(part, query.terms)?;
-        // Who asks about given slots asks with the step that answered.
+        // A request for given slots names the step that answered.
         Ok(Some(Self { part, beginnings, steps, answered: (steps.len() == 1).then_some(0) }))
     }
 
@@ -47,12 +47,12 @@ impl<'a> Cascade<'a> {
         }
     }
 
-    /// How much of all words slots hold, and the information of these.
+    /// The share of all words that slots hold, and the information of these.
     pub(super) fn matched(&self, slots: &[i64]) -> Result<Vec<Matched>> {
         self.beginnings.matched_at(self.part, slots)
     }
 
-    /// Whether there is a word with which nothing begins.
+    /// True if there is a word with which nothing begins.
     pub(super) fn lacks_any(&self) -> bool {
         self.beginnings.lacks_any()
     }

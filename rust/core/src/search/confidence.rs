@@ -6,11 +6,11 @@
 use super::pool::Pool;
 use crate::formula::Candidates;
 
-/// How evidence becomes a probability: the numbers of a logistic model.
+/// The parameters of the logistic model that turns evidence into a probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Confidence {
-    /// What counts in the logit of words: the reached part of BM25, the matched share as far as its information is
-    /// believed, and, against it, the matched share alone: a query of one word is matched by accident.
+    /// The weights in the logit of words: the reached part of BM25, the matched share damped by its information, and,
+    /// against it, the matched share alone: a query of one word is matched by accident.
     pub words: [f64; 3],
     /// The logit of words where nothing is matched.
     pub nothing: f64,
@@ -20,17 +20,17 @@ pub struct Confidence {
     pub both: [f64; 3],
     /// Without words: what the cosine counts, and the rest.
     pub alone: [f64; 2],
-    /// How many of the best candidates are asked whether they agree.
+    /// Number of the best candidates that are compared for agreement.
     pub agreeing: usize,
 }
 
-/// The mean cosine of two rows of a space that nobody measured.
+/// The mean cosine of two rows of a space that was not measured.
 const UNKNOWN_MEAN: f64 = 0.2;
 /// The mean is no higher: in a space of equal rows no cosine says anything.
 const MOST_MEAN: f64 = 0.999;
 
-/// What speaks for a candidate: the logit of its words, and the part of the way from two random rows to equal ones that
-/// its cosine has gone; NaN where nothing is known.
+/// The evidence for a candidate: the logit of its words, and its cosine on the scale from two random rows (0) to equal
+/// ones (1); NaN if unknown.
 #[derive(Clone, Copy)]
 struct Evidence {
     words: f64,
@@ -73,7 +73,8 @@ impl Confidence {
         (0..pool.len()).map(one).collect()
     }
 
-    /// What speaks for some candidates together, best first: the best of each kind, and whether the first ones agree.
+    /// The evidence for some candidates together, best first: the best of each kind, and the agreement of the first
+    /// ones.
     fn together(&self, candidates: &[Evidence]) -> Evidence {
         let words = candidates.iter().map(|evidence| evidence.words).fold(f64::NAN, f64::max);
         let first = &candidates[..candidates.len().min(self.agreeing)];

@@ -135,7 +135,7 @@ impl<'a> FullText<'a> {
         Ok((self.entries.1.rows(), fts::beginnings(self.entries(weights, fts::FTS5), words)?.counts()))
     }
 
-    /// Whether there is a term that no row holds.
+    /// True if there is a term that no row holds.
     pub(super) fn lacks_any(&self, terms: &[String], grams: bool) -> bool {
         terms.iter().any(|term| {
             let [name] = &fts::index_terms(term)[..] else { return false };
@@ -151,7 +151,7 @@ impl<'a> FullText<'a> {
         Part { index: self.entries.0, statistics: self.entries.1, weights, constants }
     }
 
-    /// What a query ranks over: the entries, and the grams if they are asked and there are any.
+    /// The parts that a query ranks over: the entries, and the grams if they are wanted and there are any.
     pub(super) fn parts<'w>(&self, weights: &'w [f64], constants: Constants, grams: bool) -> Vec<Part<'w>>
     where
         'a: 'w,

@@ -22,7 +22,7 @@ impl NameTable {
         self.read().len()
     }
 
-    /// Whether there is no name.
+    /// True if there is no name.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -85,7 +85,7 @@ impl Labels {
         self.codes.len()
     }
 
-    /// Whether there is no candidate.
+    /// True if there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.codes.is_empty()
     }

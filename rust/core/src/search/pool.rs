@@ -75,7 +75,7 @@ impl Pool {
         })
     }
 
-    /// The candidates, of which each leg took so many.
+    /// The candidates, with the number that each leg took.
     #[must_use]
     pub fn with_taken(mut self, taken: usize) -> Self {
         self.taken = Some(taken);
@@ -87,7 +87,7 @@ impl Pool {
         self.rows.len()
     }
 
-    /// Whether there is no candidate.
+    /// True if there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -259,7 +259,7 @@ impl Pool {
     }
 }
 
-/// What a candidate is known by.
+/// The identity of a candidate.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'a> {
     Id(&'a str),

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::fts::index_terms;
 use crate::terms::{self, Needed};
 
-/// No entry is looked for that holds all of more words than this, in so many forms and pieces together.
+/// Maximum words that an entry can be required to hold together, in all forms and pieces.
 pub const MOST_NEEDED: (usize, usize) = (64, 256);
 
 /// Words that are left out of a query.
@@ -34,11 +34,11 @@ impl StopWords {
 pub struct CascadeWords {
     /// In lower case, in the order of the query; repeated words stand again.
     pub words: Vec<String>,
-    /// How many were left out because the query is too long.
+    /// The number left out because the query is too long.
     pub cut: usize,
-    /// Whether FTS5 takes a word for several tokens, a phrase, which only FTS5 can rank.
+    /// True if FTS5 takes a word for several tokens, a phrase, which only FTS5 can rank.
     pub has_phrase: bool,
-    /// Whether the query has words, and all of them were left out.
+    /// True if the query has words, and all of them were left out.
     pub vague: bool,
 }
 
@@ -71,11 +71,11 @@ pub fn cascade_words(text: &str, stop_words: &StopWords, most: usize) -> Cascade
 pub struct Terms {
     /// Lower-case words and grams in the order of the query; repeated words stand again.
     pub terms: Vec<String>,
-    /// How many of the first are words.
+    /// The number of leading terms that are words.
     pub words: usize,
-    /// How many terms were left out because the query is too long.
+    /// The number of terms left out because the query is too long.
     pub cut: usize,
-    /// Whether FTS5 takes a term for several tokens, a phrase, which only FTS5 can rank.
+    /// True if FTS5 takes a term for several tokens, a phrase, which only FTS5 can rank.
     pub has_phrase: bool,
 }
 
@@ -109,7 +109,7 @@ pub fn query_terms(
 /// The words that an entry must hold to hold the whole query, each once, and whether FTS5 takes a form or a piece for
 /// several tokens; no words if they are too many ([`MOST_NEEDED`]).
 ///
-/// They are those that [`query_terms`] keeps. What FTS5 makes no token of cannot be held, and is not needed.
+/// They are those that [`query_terms`] keeps. Text without a token for FTS5 cannot be held, and is not needed.
 pub fn needed_words(text: &str, stop_words: &StopWords, grams: bool, most: usize, least: usize) -> (Vec<Needed>, bool) {
     let none = FxHashSet::default();
     let mut words = kept(text, terms::needed(text, grams), stop_words, least, &none, |word| word.forms[0].as_str());
@@ -143,7 +143,7 @@ fn kept<W>(
     let long = |word: &W| {
         let mut letters = name(word).chars();
         match (letters.next(), letters.next()) {
-            // Of scripts without blanks pairs are searched for, and `t` of `don't` is no word.
+            // Scripts without blanks are searched by pairs, and `t` of `don't` is no word.
             (Some(one), None) => least <= 1 && !terms::is_unspaced(one) && !left_over.contains(&one),
             _ => name(word).chars().nth(least.saturating_sub(1)).is_some(),
         }
@@ -172,7 +172,7 @@ fn left_over(text: &str) -> FxHashSet<char> {
     behind
 }
 
-/// What passes, or everything if nothing does.
+/// The items that pass, or all if none does.
 fn filtered<W>(words: Vec<W>, passes: impl Fn(&W) -> bool) -> Vec<W> {
     if words.iter().any(&passes) { words.into_iter().filter(passes).collect() } else { words }
 }

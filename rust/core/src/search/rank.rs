@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::facts::{Fading, Times, decay};
 use crate::formula::{self, Candidates, Expression, Missing, Scored};
 
-/// How facts about an entry become signals of 0 to 1.
+/// The signals of 0 to 1 computed from facts of an entry.
 #[derive(Clone, Debug)]
 pub struct FactRules {
     severity: FxHashMap<String, f64>,
@@ -46,13 +46,13 @@ pub struct Ranking {
     pub pool: Pool,
     /// Signals, contributions, scores and order.
     pub scored: Scored,
-    /// How likely each candidate answers the query, 0 to 1 `(m,)`.
+    /// The probability that each candidate answers the query, 0 to 1 `(m,)`.
     pub confidences: Vec<f64>,
-    /// How likely an answer is there at all.
+    /// The probability that there is an answer at all.
     pub confidence: f64,
 }
 
-/// What candidates are kept.
+/// The cut of the candidates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Least {
     /// Those of at least this score.
@@ -64,13 +64,13 @@ pub struct Least {
 /// Candidates of a fixed score beside those of the pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed {
-    /// How many.
+    /// The number of results.
     pub count: usize,
     /// The score of each.
     pub score: f64,
 }
 
-/// What stands at a place of a ranking.
+/// The candidate at a place of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// A candidate, by its position in the pool.
@@ -100,20 +100,20 @@ impl Ranking {
     }
 }
 
-/// How signals become scores.
+/// The formula that turns signals into scores.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The signals.
     pub signals: Vec<Expression>,
-    /// What unknown values count.
+    /// The value that stands in for unknown ones.
     pub missing: Missing,
     /// Two weights that depend on how far the best cosine stands out.
     pub balance: Option<Balance>,
     /// Signals that near candidates share.
     pub smoothing: Option<Smoothing>,
-    /// What changes scores afterwards.
+    /// The adjustments of scores after the formula.
     pub adjustment: Adjustment,
-    /// How evidence becomes confidence; None leaves it 0.
+    /// The model that turns evidence into confidence; None leaves it 0.
     pub confidence: Option<Confidence>,
 }
 

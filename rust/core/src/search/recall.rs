@@ -16,23 +16,23 @@ use crate::pool;
 use crate::terms::SpellingIndex;
 use crate::vectors::{self, Level, ReadRows, Rows};
 
-/// Where a title holds so much of the query there is no word feedback: it lost on technical questions and gained on prose.
+/// Share of the query in a title that turns word feedback off: it lost on technical questions and gained on prose.
 const MOST_TITLE: f64 = 0.3;
 /// Vector queries that pass over the codes together.
 const BATCH: usize = 128;
 
-/// What one query found.
+/// The result of one query.
 #[derive(Clone, Debug)]
 pub struct Recalled {
     /// The candidates: by full text, best first, then what vectors added.
     pub pool: Pool,
-    /// How many slots match the full text and may be returned; of those that FTS5 found, how many it brought.
+    /// The number of slots that match the full text and may be returned; with FTS5 the number that it returned.
     pub matches: usize,
-    /// How many of the candidates full text found.
+    /// The number of candidates by full text.
     pub by_text: usize,
-    /// Whether no row holds some term; not known of a query that FTS5 answered.
+    /// True if no row holds some term; not known of a query that FTS5 answered.
     pub unknown: bool,
-    /// How many of the matches hold every needed word; 0 where none is needed, or FTS5 answered.
+    /// The number of matches that hold every needed word; 0 if none is needed, or FTS5 answered.
     pub whole: usize,
     /// The step of the query that has an answer.
     pub step: Option<usize>,
@@ -207,7 +207,7 @@ fn candidates(
         if let (Some(text), Some((how, covered))) =
             (corpus.text.filter(|_| query.found.is_none()), request.columns.feedback)
         {
-            // Who finds what was asked for, or a title that says much of it, need not be told of the like.
+            // A query that is matched whole, or mostly by a title, needs no similar entries.
             let all_below = |name, most| pool.column(name).is_some_and(|held| held.iter().all(|&share| share < most));
             if all_below("matched", covered) && all_below("matched_title", MOST_TITLE) {
                 let (entries, best) = (text.entries(request.weights, request.constants), &slots[..scores.len()]);
@@ -272,7 +272,7 @@ fn with_cosines(
     if request.columns.vectors { pool.with_vectors(vectors, &places) } else { Ok(pool) }
 }
 
-/// What signals read of every candidate.
+/// The facts of candidates that signals read.
 fn facts(corpus: &Corpus<'_>, tier: u32, slots: &[i64]) -> Result<Pool> {
     let names = corpus.names.read();
     let labels = |column: &[i32]| Labels::of_numbers(slots.iter().map(|&slot| column[slot as usize]), &names);

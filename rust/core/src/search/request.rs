@@ -11,9 +11,9 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// The terms of full text; none when it is not searched.
     pub terms: &'a [String],
-    /// How many of the first terms are words of the query; others are grams.
+    /// The number of leading terms that are words of the query; others are grams.
     pub words: usize,
-    /// Whether the table of grams is searched too.
+    /// True if the table of grams is searched too.
     pub grams: bool,
     /// Entries that hold all of these come before those that hold some; None where they are equal.
     pub needed: Option<&'a [Needed]>,
@@ -42,7 +42,7 @@ pub struct Request<'a> {
     pub columns: Columns,
     /// Which slots may be returned; None allows all.
     pub selection: Option<&'a Selection>,
-    /// What candidates carry as the place of their tier.
+    /// The place of the tier, which candidates carry.
     pub tier: u32,
 }
 
@@ -61,24 +61,24 @@ pub struct Guard {
 /// where it holds all that are needed, if words are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Columns {
-    /// What the grams add to `bm25`: `bm25_grams`, 0 where they are not asked.
+    /// The share of the grams in `bm25`: `bm25_grams`, 0 without grams.
     pub grams: bool,
     /// The TF-IDF cosine.
     pub tfidf: bool,
     /// BM25 over the trigrams inside words.
     pub trigram: bool,
-    /// How well the candidate matches words of the best by text; left out where a candidate holds more of the query's
+    /// The match of the candidate with words of the best by text; left out if a candidate holds more of the query's
     /// information than the share.
     pub feedback: Option<(Feedback, f64)>,
     /// The cosine with the query vector, NaN for candidates without a vector; what it is in all of the space
     /// (`cosine_mean`, `cosine_deviation`, `cosine_rows`), and of two rows (`pair_mean`, `pair_deviation`; `agreement`).
     pub cosine: bool,
-    /// Whether candidates bring their vectors.
+    /// True if candidates bring their vectors.
     pub vectors: bool,
 }
 
 impl Request<'_> {
-    /// How many candidates each leg takes.
+    /// Maximum candidates of each leg.
     pub(super) fn k(&self, query: &Query<'_>) -> usize {
         if query.vector.is_some() { self.k.1 } else { self.k.0 }
     }

@@ -8,25 +8,25 @@ use super::pool::Pool;
 use crate::formula::{Candidates, Scored};
 use crate::vectors::{Rows, gram};
 
-/// How much candidates share, and with whom.
+/// The smoothing of signals over neighbours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Smoothing {
     /// The signals that are shared, by place.
     pub signals: Vec<usize>,
     /// The part of a signal that comes from the neighbours, 0 to 1.
     pub share: f64,
-    /// How many neighbours.
+    /// Number of neighbours.
     pub neighbours: usize,
-    /// How many of the best candidates take part.
+    /// Number of the best candidates that take part.
     pub most: usize,
-    /// Who asks for one thing need not be told of those beside it.
+    /// A query for one thing needs no neighbours of it.
     pub unless: Unless,
 }
 
 /// When candidates share nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unless {
-    /// The best candidate is so much better than the next, as a part of its own.
+    /// Lead of the best candidate over the next, as a share of its own score.
     pub lead: f64,
     /// A candidate holds more of the query's information than this: the less is shared, up to nothing for all of it.
     pub covered: f64,
@@ -56,7 +56,7 @@ impl Unless {
 
 /// Replace signals of the best candidates by `(1 - share) * own + share * mean of the neighbours`.
 ///
-/// Candidates without a vector keep theirs, and are nobody's neighbour.
+/// Candidates without a vector keep their signals, and are neighbours of none.
 pub(super) fn smooth(pool: &Pool, scored: &mut Scored, how: &Smoothing) {
     let (vectors, at) = pool.vectors();
     let (m, Scored { signals, contributions, order, .. }) = (pool.len(), scored);

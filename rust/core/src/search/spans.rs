@@ -17,7 +17,7 @@ pub struct Span {
 }
 
 /// Return where terms stand in a text, as FTS5 finds them: a term of several tokens stands where they follow each other.
-/// Of terms within each other the longest is returned.
+/// The longest of nested terms is returned.
 ///
 /// The terms from `prefixes` on match words that begin with them, or whose stem begins with theirs. `grams` also looks for what [`crate::terms::grams`]
 /// makes of the text: where such a term can be found in its word, that is the place, else the whole word.

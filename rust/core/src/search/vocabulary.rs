@@ -11,7 +11,7 @@ pub struct Word {
     pub word: String,
     /// Edits that lead to it: letters left out, added, replaced, or two neighbours exchanged.
     pub edits: usize,
-    /// How many entries hold it, in any form.
+    /// The number of entries that hold it, in any form.
     pub rows: u32,
 }
 
@@ -48,14 +48,14 @@ impl Wanted {
     }
 }
 
-/// Return the edits that lead from a word to each of others, which are folded, where they are not more than so many.
+/// Return the edits between a word and each of others, which are folded, up to a maximum.
 pub fn edits_between<T: AsRef<str>>(word: &str, others: &[T], most: usize) -> Vec<Option<usize>> {
     let mut wanted = Wanted::new(word, most);
     others.iter().map(|other| wanted.edits_to(other.as_ref().as_bytes())).collect()
 }
 
 impl FullText<'_> {
-    /// Return the words at most so many edits from a word, nearest first, of those the most frequent first.
+    /// Return the words within `most` edits of a word, nearest first, then most frequent first.
     pub fn words_near(&self, word: &str, edits: usize, most: usize) -> Vec<Word> {
         let mut wanted = Wanted::new(word, edits);
         let mut near: Vec<(usize, String)> = Vec::new();
@@ -104,8 +104,8 @@ fn mask(letters: impl Iterator<Item = char>) -> u64 {
     letters.fold(0, |mask, letter| mask | 1 << (letter as u32 % 64))
 }
 
-/// The edits from one word to another, if there are at most so many (restricted Damerau-Levenshtein: no letter is edited
-/// twice). `rows` is scratch.
+/// The edits between two words, up to `most` (restricted Damerau-Levenshtein: no letter is edited twice). `rows` is
+/// scratch.
 fn distance(a: &[char], b: &[char], most: usize, rows: &mut [Vec<usize>; 3]) -> Option<usize> {
     let [before, last, now] = rows;
     last.clear();

@@ -1,4 +1,4 @@
-//! What definitions look like in the common languages: one pattern a language, for the beginning of a line.
+//! The definitions of common languages: one pattern a language, for the beginning of a line.
 //!
 //! A light scanner, not a parser: it reads a line at a time, knows no strings and no comments of several lines, and
 //! passes over what is written in an unusual way.
@@ -10,8 +10,8 @@ use regex::Regex;
 /// A language, by the endings of its files.
 pub(super) struct Language {
     endings: &'static [&'static str],
-    /// What gives a name is in the group `name`, `constant`, `method`, `plain` or `alias`; the word that says what it is
-    /// in `kind` or `kind2`. Behind what `before` holds nothing is defined, if that is reserved.
+    /// The name is in the group `name`, `constant`, `method`, `plain` or `alias`; the keyword of its kind in `kind` or
+    /// `kind2`. After a reserved word in `before` nothing is defined.
     compiled: LazyLock<Option<Regex>>,
     /// The kind of what has no word for it.
     pub(super) otherwise: &'static str,
@@ -138,7 +138,7 @@ pub(super) fn of(path: &str) -> Option<&'static Language> {
     if stem.is_empty() { None } else { found(ending).or_else(|| found(&ending.to_lowercase())) }
 }
 
-/// Whether a word defines nothing, whatever stands beside it.
+/// True if a word defines nothing, whatever stands beside it.
 pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }

@@ -1,6 +1,7 @@
-//! What the files below a folder define, and which of it a query means: by the words of names, and by names alike.
+//! Symbols: definitions in the files below a folder, and their ranking for a query, by words of names and by similar
+//! names.
 //!
-//! Symbols never change: `Symbols::scan` makes others from them, and reads only files whose size or time is another.
+//! Symbols never change: `Symbols::scan` makes new ones from them, and reads only files whose size or time changed.
 
 mod languages;
 mod near;
@@ -25,7 +26,7 @@ pub use scan::{Symbol, parts};
 
 /// A file that changed less than this before it was read may change again and look the same; see `inventory`.
 const TICK: Duration = Duration::from_secs(2);
-/// A file with a zero byte in its first so many is no text.
+/// Leading bytes in which a zero byte shows that a file is no text.
 const HEAD: usize = 8192;
 const MOST_THREADS: usize = 4;
 
@@ -44,7 +45,7 @@ struct Scanned {
     names: String,
 }
 
-/// What the files below a folder define.
+/// The definitions in the files below a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols(Arc<Table>);
 
@@ -66,10 +67,10 @@ struct Table {
 }
 
 impl Symbols {
-    /// Look at the files of an inventory, and read those that are not as they were.
+    /// Scan the files of an inventory, and read those that changed.
     ///
-    /// Files in no known language, of more than `most_bytes`, and those that are no text define nothing. Where the time
-    /// is over, what was known of the files that are left stays.
+    /// Files in no known language, of more than `most_bytes`, and those that are no text define nothing. When the time
+    /// is up, the symbols known before stay for the files that are left.
     pub fn scan(inventory: &Inventory, before: Option<&Self>, most_bytes: u64, deadline: Option<Instant>) -> Self {
         let wanted: Vec<_> = inventory.files().iter().filter(|file| languages::of(&file.shown).is_some()).collect();
         let known = before.map_or(&[][..], |before| &before.0.files);
@@ -122,27 +123,27 @@ impl Symbols {
         }
     }
 
-    /// How many symbols there are.
+    /// The number of symbols.
     pub fn len(&self) -> usize {
         self.0.letters.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many files were read.
+    /// The number of files read.
     pub fn files(&self) -> usize {
         self.0.files.len()
     }
 
-    /// How many files could not be read.
+    /// The number of unreadable files.
     pub fn unreadable(&self) -> usize {
         self.0.unreadable
     }
 
-    /// How many files were not looked at, because the time was over.
+    /// The number of files left out because the time was up.
     pub fn left(&self) -> usize {
         self.0.left
     }

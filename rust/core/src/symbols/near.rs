@@ -1,4 +1,4 @@
-//! How much two names are alike: 1 - Levenshtein distance / length of the longer.
+//! The likeness of two names: 1 - Levenshtein distance / length of the longer.
 
 /// Return how much two names are alike, 0 to 1, in characters; two empty names are the same.
 pub fn similarity(one: &[char], other: &[char]) -> f64 {

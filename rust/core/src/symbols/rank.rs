@@ -18,12 +18,12 @@ const ALIKE: f64 = 0.9;
 /// As documented: what is less alike is no hit.
 const LEAST_ALIKE: f64 = 0.65;
 
-/// What is looked for.
+/// The query for symbols.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Words that names may be made of.
     pub words: &'a [String],
-    /// What may be a name as a whole.
+    /// The parts of the query that may be a whole name.
     pub names: &'a [String],
 }
 
@@ -39,7 +39,7 @@ impl Symbols {
             self.by_name(name, &mut scores);
         }
         let mut best: Vec<Found> = scores.into_iter().enumerate().filter(|&(_, score)| score > 0.0).collect();
-        // Of several `search` the one in `vault.py` is meant by `Vault.search`.
+        // `Vault.search` means the `search` in `vault.py`, of several.
         best.sort_by(|one, other| other.1.total_cmp(&one.1).then(by_words[other.0].total_cmp(&by_words[one.0])));
         best.truncate(limit);
         best
@@ -134,7 +134,7 @@ impl Symbols {
     }
 }
 
-/// What the path of the last file that was asked about tells.
+/// The words of the path that was looked up last.
 struct Paths {
     of: usize,
     share: f64,

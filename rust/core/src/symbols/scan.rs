@@ -3,11 +3,11 @@
 use super::languages::{Language, is_reserved};
 use crate::fts;
 
-/// Names of more characters are no names that somebody asks for.
+/// Maximum characters of a name worth searching for.
 const LONGEST_NAME: usize = 120;
-/// So much of the line is kept.
+/// Maximum characters kept of a line.
 const LONGEST_LINE: usize = 160;
-/// A file gives so many symbols at most.
+/// Maximum symbols of a file.
 const MOST: usize = 20_000;
 
 /// Something that a file defines.
@@ -15,7 +15,7 @@ const MOST: usize = 20_000;
 pub struct Symbol {
     /// Its name as it is written.
     pub name: Box<str>,
-    /// What it is, by the word of its language: `fn`, `class`, `def`, ….
+    /// The keyword of its kind in its language: `fn`, `class`, `def`, ….
     pub kind: Box<str>,
     /// Its line, from 1.
     pub line: u32,

@@ -34,7 +34,7 @@ impl Units {
     }
 }
 
-/// How often a text holds a term.
+/// The occurrences of a term in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) term: u32,
@@ -50,7 +50,7 @@ pub(super) struct Piece {
     pub(super) ends: Vec<usize>,
 }
 
-/// What one thread has counted, in numbers of its own.
+/// The counts of one thread, in numbers of its own.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) lexicon: Lexicon,
@@ -60,7 +60,7 @@ pub(super) struct Tally {
     numbers: Vec<u32>,
     /// By term.
     seen: Vec<Seen>,
-    /// How many texts were counted: the stamp of the one at hand.
+    /// The number of counted texts: the stamp of the current one.
     texts: u32,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Tally {
 struct Seen {
     text: u32,
     place: u32,
-    /// How many texts hold the term.
+    /// The number of texts that hold the term.
     texts: u32,
 }
 
@@ -127,7 +127,7 @@ impl Tally {
         piece.terms.resize(start + numbers.len(), Counted::default());
         let terms = &mut piece.terms[start..];
         let mut distinct = 0;
-        // Whether a word was there before is a toss-up, so nothing here branches on it.
+        // True if a word was there before is a toss-up, so nothing here branches on it.
         for &term in &*numbers {
             let seen = &mut self.seen[term as usize];
             let new = u32::from(seen.text != self.texts);

@@ -42,7 +42,7 @@ fn fold_composed(word: &str) -> Option<String> {
 fn fold_any(word: &str) -> String {
     let lower = compatible(word).to_lowercase();
     let plain = strip(&lower);
-    // What was dropped may have stood between two characters that compose.
+    // A dropped character may have stood between two characters that compose.
     plain.nfc().collect()
 }
 

@@ -23,7 +23,7 @@ pub(super) fn accented(word: &str) -> Option<String> {
     Some(term)
 }
 
-/// What `unicode61 remove_diacritics 2` makes of a word: lower case, Latin letters without diacritics, nothing else.
+/// The fold of a word by `unicode61 remove_diacritics 2`: lower case, Latin letters without diacritics, nothing else.
 ///
 /// Which case pairs SQLite knows depends on its age; beyond those it always knew, the word as it stands is returned, so
 /// that its folded form is indexed too.

@@ -36,7 +36,7 @@ impl Frequencies {
         Self { shared: Arc::clone(shared), counts, documents, is_of_file, idf: Memo::default() }
     }
 
-    /// The frequencies that [`Self::write`] wrote, over the same index and so many documents.
+    /// The frequencies that [`Self::write`] wrote, over the same index and `documents` documents.
     ///
     /// # Errors
     /// [`Error::Damaged`] where there is no such column.

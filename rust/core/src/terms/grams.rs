@@ -17,7 +17,7 @@ enum Side {
     Query,
 }
 
-/// What takes the terms of a run: forms of the whole word, any of which stands for it, and pieces, which do so together.
+/// The sink of a run's terms: forms of the whole word, any of which stands for it, and pieces, which do so together.
 trait Sink {
     fn form(&mut self, term: String);
     fn piece(&mut self, term: String);
@@ -96,7 +96,7 @@ pub fn places_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String]
     });
 }
 
-/// Whether a text holds anything but ASCII words with blanks between them, and without capitals or digits inside.
+/// True if a text holds anything but ASCII words with blanks between them, and without capitals or digits inside.
 fn may_have_grams(text: &str) -> bool {
     // Without branches, so that many bytes are looked at at once.
     let inside = |(&before, &now): (&u8, &u8)| {
@@ -195,7 +195,7 @@ fn pairs(stretch: &str, side: Side, found: &mut impl Sink) {
 
 /// The terms of a word of a script with blanks: its folded form, its form with accents, its German spelling, its parts.
 ///
-/// In Vietnamese da, đa and đã are three words, and SQLite makes two of them one. Whoever asks with accents wants theirs:
+/// In Vietnamese da, đa and đã are three words, and SQLite makes two of them one. A query with accents means its own:
 /// the form with accents is another term, and đ is not folded once more.
 fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut impl Sink) {
     let (spelled, accented, plain) = (spell_umlauts(text), accented(text), unicode61(text));
@@ -207,7 +207,7 @@ fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut imp
     parts(text, found);
 }
 
-/// What a character is in an identifier.
+/// The class of a character in an identifier.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Upper,
@@ -257,7 +257,7 @@ fn parts(run: &str, found: &mut impl Sink) {
     }
 }
 
-/// Whether a part ends between two characters: `rN`, the last `PS` of `HTTPSe`, `a2`, `2a`.
+/// True if a part ends between two characters: `rN`, the last `PS` of `HTTPSe`, `a2`, `2a`.
 fn is_boundary(before: Kind, now: Kind, next: Option<Kind>) -> bool {
     match (before, now) {
         (Kind::Lower, Kind::Upper) => true,

@@ -10,7 +10,7 @@ use crate::arrays::{ArrayFile, ArrayWriter, Source};
 use crate::error::Result;
 use crate::pool;
 
-/// What an index and the frequencies made from it share.
+/// The state that an index and its frequencies share.
 #[derive(Debug, Default)]
 pub(super) struct Shared(RwLock<Arc<Contents>>);
 
@@ -51,7 +51,7 @@ impl TermIndex {
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
     ///
-    /// Threads may append meanwhile, which costs them a copy of what is not mapped; it is not written.
+    /// Threads may append during the write, at the cost of a copy of the part that is not mapped; it is not written.
     ///
     /// # Errors
     /// [`Error::File`](crate::Error::File).
@@ -75,7 +75,7 @@ impl TermIndex {
         self.shared.read().len()
     }
 
-    /// Whether there are no slots.
+    /// True if there are no slots.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -87,8 +87,8 @@ impl TermIndex {
 
     /// Tokenise the texts in order into new slots and return the first new slot.
     ///
-    /// `threads`: at least 1; `None` for as many as there are cores, or one where there is little to do. What comes of
-    /// it does not depend on them.
+    /// `threads`: at least 1; `None` for as many as there are cores, or one where there is little to do. The result
+    /// does not depend on them.
     pub fn append<T: AsRef<str> + Sync>(&self, texts: &[T], threads: Option<usize>) -> usize {
         let units = Units::new(texts, threads);
         let tallies = count(&Tokens::Signals.into(), texts, &units);

@@ -1,8 +1,8 @@
 //! Names: words that signs join without a blank, and words with a sign of their own. `get_home_dir`, `shutil.copytree`,
 //! `src/app.py`, `v2.1.0`, `--no-cache`, `.env`, `C++`.
 //!
-//! FTS5 takes the signs for blanks. What a name is asked by here are terms of the letters of neighbours together, so that
-//! `get_home_dir`, `getHomeDir` and `get-home-dir` are one name, and of words with their sign spelled out.
+//! FTS5 takes the signs for blanks. Here the terms of a name are the joined letters of neighbours, so that
+//! `get_home_dir`, `getHomeDir` and `get-home-dir` are one name, and words with their sign spelled out.
 
 use super::fold::fold;
 use super::scripts::{is_mark, joins_by_case};
@@ -16,7 +16,7 @@ const LOOSE: [&str; 11] = [".", "::", "/", ":", "\\", "->", "#", "@", "+", "/.",
 const LEADING: [&str; 7] = ["--", "-", ".", "@", "$", "#", "/"];
 /// Behind such a word.
 const TRAILING: [&str; 3] = ["++", "#", "+"];
-/// So many words have a term for all of them together; longer ones are found by their pairs.
+/// Maximum words of a name with a term for all of them together; longer ones are found by their pairs.
 const MOST_WORDS: usize = 8;
 /// No term has more bytes.
 const MOST_BYTES: usize = 120;
@@ -32,11 +32,11 @@ pub(super) struct Name<'t> {
     trailing: &'t str,
     /// Its words, and whether a word belongs to one identifier with the word before.
     words: Vec<(Run<'t>, bool)>,
-    /// Whether every sign between words may stand between those of English compounds.
+    /// True if every sign between words may stand between those of English compounds.
     hyphens: bool,
 }
 
-/// Whether an ASCII text has a sign that may be part of a name.
+/// True if an ASCII text has a sign that may be part of a name.
 pub(super) fn has_signs(bytes: &[u8]) -> bool {
     let sign =
         |byte: u8| matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | b'\\' | b'>' | b'#' | b'@' | b'+' | b'$' | b'&');
@@ -120,7 +120,7 @@ impl Name<'_> {
         self.words.iter().map(|(run, _)| *run)
     }
 
-    /// Whether it may be an English compound, such as `long-term`, `and/or`, which is no name.
+    /// True if it may be an English compound, such as `long-term`, `and/or`, which is no name.
     pub(super) fn is_compound(&self) -> bool {
         let plain = |(run, _): &(Run<'_>, bool)| {
             let mut letters = run.raw().chars().skip(1);

@@ -60,7 +60,7 @@ impl Runs {
     }
 }
 
-/// What is known of the run that reaches into the next block.
+/// The state of the run that reaches into the next block.
 struct Open {
     begin: usize,
     /// 1 when the last byte was inside a run.
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `find` finds, said plainly.
+    /// The result of `find`, computed plainly.
     fn twin(lower: &str, inside: impl Fn(char) -> bool) -> Vec<String> {
         lower.split(|c| !inside(c)).filter(|run| !run.is_empty()).map(str::to_owned).collect()
     }

@@ -75,7 +75,7 @@ fn within(c: char, ranges: Ranges) -> bool {
     after > 0 && c <= ranges[after - 1].1
 }
 
-/// How a run of text is cut into terms.
+/// The way to cut a run of text into terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spacing {
     /// No blanks between words: pairs of characters stand in for words.
@@ -99,22 +99,22 @@ pub(super) fn spacing(c: char) -> Spacing {
     }
 }
 
-/// Whether a character is of a script without blanks between words.
+/// True if a character is of a script without blanks between words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     spacing(c) == Spacing::Unspaced
 }
 
-/// Whether a character is a word by itself often enough: Han, kana, a Hangul syllable.
+/// True if a character is a word by itself often enough: Han, kana, a Hangul syllable.
 pub(super) fn is_word_alone(c: char) -> bool {
     within(c, HAN) || within(c, KANA) || spacing(c) == Spacing::Hangul
 }
 
-/// Whether a letter is of a script whose diacritics a search ignores.
+/// True if a letter is of a script whose diacritics a search ignores.
 pub(super) fn is_latin_or_greek(c: char) -> bool {
     c.is_ascii_alphabetic() || within(c, LATIN_OR_GREEK)
 }
 
-/// Whether a letter is of a script in which programmers join words by case.
+/// True if a letter is of a script in which programmers join words by case.
 pub(super) fn joins_by_case(c: char) -> bool {
     is_latin_or_greek(c) || within(c, CYRILLIC)
 }
@@ -141,7 +141,7 @@ pub(super) fn stretches(run: &str) -> Vec<(Spacing, &str)> {
     cut
 }
 
-/// Whether a character is a combining mark.
+/// True if a character is a combining mark.
 pub(super) fn is_mark(c: char) -> bool {
     c >= '\u{300}' && is_combining_mark(c)
 }

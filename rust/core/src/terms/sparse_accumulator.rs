@@ -3,7 +3,7 @@
 use crate::collections::ones;
 use crate::error::{Error, Result};
 
-/// What the values of a row are divided by.
+/// The norm that the values of a row are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
     /// Their Euclidean length.
@@ -29,12 +29,12 @@ impl Norm {
     }
 }
 
-/// How counts become values.
+/// The weighting that turns counts into values.
 #[derive(Clone, Copy, Debug)]
 pub struct Weighting {
-    /// What rows are divided by.
+    /// The norm that rows are divided by.
     pub norm: Norm,
-    /// Whether a count of `n` is worth `1 + ln(n)`.
+    /// True if a count of `n` is worth `1 + ln(n)`.
     pub sublinear: bool,
 }
 

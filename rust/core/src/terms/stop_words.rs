@@ -44,12 +44,12 @@ const fn place(start: u64) -> usize {
     (start.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize
 }
 
-/// Whether a lower-case word is one of [`STOP_WORDS`].
+/// True if a lower-case word is one of [`STOP_WORDS`].
 pub fn is_stop_word(word: &str) -> bool {
     word.len() <= 7 && !word.contains('\0') && is_stop_start(start(word.as_bytes()))
 }
 
-/// Whether a word without NULs is one of [`STOP_WORDS`], given its first eight bytes: the first in the lowest place,
+/// True if a word without NULs is one of [`STOP_WORDS`], given its first eight bytes: the first in the lowest place,
 /// zeros behind the last.
 pub(super) fn is_stop_start(start: u64) -> bool {
     let mut place = place(start);
@@ -62,7 +62,7 @@ pub(super) fn is_stop_start(start: u64) -> bool {
     false
 }
 
-/// Whether the first `len` of eight bytes, none of them NUL, are one of [`STOP_WORDS`]; what follows does not matter.
+/// True if the first `len` of eight bytes, none of them NUL, are one of [`STOP_WORDS`]; what follows does not matter.
 pub(super) fn starts_with_stop_word(eight: [u8; 8], len: usize) -> bool {
     (1..=7).contains(&len) && is_stop_start(u64::from_le_bytes(eight) & (u64::MAX >> (64 - 8 * len)))
 }

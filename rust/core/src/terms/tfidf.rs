@@ -34,7 +34,7 @@ impl Csr {
         Self { data: vec![0.0; start], columns: vec![0; start], offsets }
     }
 
-    /// Cut into the places of units that have so many values.
+    /// Cut into the places of units with these numbers of values.
     fn places(&mut self, lengths: impl Iterator<Item = usize>) -> Vec<Place<'_>> {
         let (mut data, mut columns) = (&mut self.data[..], &mut self.columns[..]);
         let place = |n: usize| {
@@ -45,27 +45,27 @@ impl Csr {
     }
 }
 
-/// What a fit learned. The numbers of the lexicon's terms are their columns.
+/// The result of a fit. The numbers of the lexicon's terms are their columns.
 #[derive(Debug)]
 struct Model {
     lexicon: Lexicon,
     idf: Vec<f64>,
 }
 
-/// What a fit learns, and how rows are weighted.
+/// The parameters of a fit and of the weighting of rows.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How texts become terms.
+    /// The cutting of texts into terms.
     pub cutting: Cutting,
-    /// How counts become values.
+    /// The weighting that turns counts into values.
     pub weighting: Weighting,
-    /// Whether counts are multiplied with inverse document frequencies.
+    /// True if counts are multiplied with inverse document frequencies.
     pub idf: bool,
-    /// Whether these are `ln((1 + n) / (1 + df)) + 1`, and not `ln(n / df) + 1`.
+    /// True if these are `ln((1 + n) / (1 + df)) + 1`, and not `ln(n / df) + 1`.
     pub smooth: bool,
     /// In how many texts a term must be, at least and at most.
     pub frequencies: (f64, f64),
-    /// So many terms at most, those that come most often; of equals the first in code point order.
+    /// Maximum terms, the most frequent ones; ties in code point order.
     pub most: Option<usize>,
 }
 
@@ -277,7 +277,7 @@ struct Written {
     ends: Vec<usize>,
 }
 
-/// What one thread needs to write rows of a model.
+/// The scratch of one thread that writes rows of a model.
 struct Writer<'a> {
     model: &'a Model,
     weighting: Weighting,

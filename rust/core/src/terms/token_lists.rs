@@ -74,7 +74,7 @@ impl TokenLists {
     }
 }
 
-/// The ends when their units come after so many of others.
+/// The ends with their units moved by an offset.
 fn moved(ends: &[u64], offset: usize) -> Vec<u64> {
     ends.iter().map(|end| end.wrapping_add(offset as u64)).collect()
 }

@@ -85,7 +85,7 @@ fn pairs(stretch: &str, buffer: &mut String, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// How texts are cut into terms.
+/// The cutting of texts into terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens {
     /// Runs of at least two word characters, lower-cased: scikit-learn's default pattern, `(?u)\b\w\w+\b`.
@@ -108,7 +108,7 @@ impl Tokens {
     }
 }
 
-/// How texts are cut into terms: tokens without stop words, and runs of neighbours among those.
+/// The cutting of texts into terms: tokens without stop words, and runs of neighbours among those.
 #[derive(Clone, Debug)]
 pub struct Cutting {
     tokens: Tokens,
@@ -124,7 +124,7 @@ impl From<Tokens> for Cutting {
 }
 
 impl Cutting {
-    /// Without these tokens, and with terms of so many neighbours, blanks between them.
+    /// A cutting without these tokens, with terms of `grams.0` to `grams.1` neighbours, blanks between them.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless `1 <= grams.0 <= grams.1`.
@@ -144,7 +144,7 @@ impl Cutting {
 #[derive(Debug)]
 pub(super) struct Cutter {
     cutting: Cutting,
-    /// Whether the tokens are the terms.
+    /// True if the tokens are the terms.
     plain: bool,
     space: Space,
     /// The tokens of a text with blanks between them, and where each begins and ends.

@@ -8,9 +8,9 @@ use super::scripts::is_mark;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run<'t> {
     raw: &'t str,
-    /// Whether every character is ASCII.
+    /// True if every character is ASCII.
     pub(super) ascii: bool,
-    /// Whether characters that only steer the layout stand between its letters.
+    /// True if characters that only steer the layout stand between its letters.
     pub(super) joined: bool,
 }
 
@@ -26,7 +26,7 @@ impl<'t> Run<'t> {
     }
 }
 
-/// What a character does to a run.
+/// The effect of a character on a run.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Letter,
@@ -49,8 +49,8 @@ fn role(c: char) -> Role {
     }
 }
 
-/// What nobody sees: joiners, soft hyphen, marks of direction, byte order mark, variation selectors, tags. They shape a
-/// word and do not end it; a zero-width space does.
+/// Invisible characters: joiners, soft hyphen, marks of direction, byte order mark, variation selectors, tags. They
+/// shape a word and do not end it; a zero-width space does.
 fn is_joiner(c: char) -> bool {
     matches!(
         c,

@@ -4,7 +4,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::terms::is_unspaced;
 
-/// What a word counts; parts of words count in fractions.
+/// The points of a word; parts of words count in fractions.
 pub const WORD: u64 = 8;
 /// Letters that count as a word in a run without blanks: a run may be an address, a key, or a megabyte of one letter.
 const LETTERS: u64 = 16;
@@ -13,10 +13,10 @@ const HAN: u64 = WORD / 2;
 const UNSPACED: u64 = WORD / 4;
 /// Bytes of a character as readers see it; what is longer (letters under hundreds of marks) is cut.
 const GRAPHEME_BYTES: usize = 64;
-/// So many signs stay with the character before them.
+/// Maximum signs that stay with the character before them.
 const SIGNS: usize = 3;
 
-/// How good it is to cut a text at a place.
+/// The strength of a break in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
     /// Inside a word, between two characters as readers see them.
@@ -42,9 +42,9 @@ pub enum Strength {
 pub struct Break {
     /// Bytes before it: blanks up to the next word, or up to the next line, come before a cut.
     pub end: usize,
-    /// What the text before it counts: `WORD` for each word.
+    /// The points of the text before it: `WORD` for each word.
     pub points: u64,
-    /// How good it is to cut here.
+    /// The strength of the break.
     pub strength: Strength,
 }
 
@@ -166,7 +166,7 @@ fn graphemes(run: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Whether a run is one word that is never cut, without looking at its characters as readers see them.
+/// True if a run is one word that is never cut, without looking at its characters as readers see them.
 fn is_short_word(run: &str) -> bool {
     let mut letters = 0;
     run.chars().all(|c| {
@@ -214,7 +214,7 @@ fn end_strength(run: &str, next: char) -> Strength {
     }
 }
 
-/// Whether a full stop after a word ends a sentence.
+/// True if a full stop after a word ends a sentence.
 fn ends_sentence(word: &str, next: char) -> bool {
     const SHORTENED: [&str; 16] =
         ["Dr", "Mr", "Mrs", "Ms", "Prof", "St", "No", "Nr", "Fig", "Eq", "vs", "etc", "al", "cf", "ca", "approx"];

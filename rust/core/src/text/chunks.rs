@@ -5,7 +5,7 @@
 
 use super::costs::cost;
 
-/// How a text is cut.
+/// The cut of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// No chunk costs more than the budget, what it repeats of the one before included. Long lines are cut between
@@ -18,7 +18,7 @@ pub enum Variant {
     Entries,
 }
 
-/// How large chunks are, in units of a quarter of a token.
+/// The size of chunks, in units of a quarter of a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     most: usize,
@@ -26,7 +26,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget of so many tokens, and how many of them a chunk repeats of the one before.
+    /// The budget in tokens, and the number of them that a chunk repeats of the one before.
     pub fn of_tokens(tokens: usize, overlap: usize) -> Self {
         Self { most: tokens.saturating_mul(4).max(32), overlap: overlap.saturating_mul(4) }
     }
@@ -66,13 +66,13 @@ pub fn chunks(text: &str, budget: Budget, variant: Variant, most_bytes: usize) -
     Some(found.chunks)
 }
 
-/// Whether a line of a curated file begins an entry: a bullet at its very start, or a heading.
+/// True if a line of a curated file begins an entry: a bullet at its very start, or a heading.
 fn begins_entry(line: &str) -> bool {
     let marks = line.bytes().take_while(|&byte| byte == b'#').count();
     line.starts_with("- ") || ((1..=6).contains(&marks) && line[marks..].chars().next().is_none_or(is_blank))
 }
 
-/// What the documented system takes for a blank: those of Unicode without NEL, and the BOM.
+/// True for the blanks of the documented system: those of Unicode without NEL, and the BOM.
 pub(super) fn is_blank(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
@@ -84,7 +84,7 @@ struct Segment {
     end: usize,
     line: usize,
     cost: usize,
-    /// Whether it begins with the second half of a character, and ends with the first half of one.
+    /// True if it begins with the second half of a character, and ends with the first half of one.
     halves: (bool, bool),
 }
 
@@ -95,7 +95,7 @@ struct Found<'t> {
     /// The lines of the chunk that is being made, and what they cost with their line ends.
     held: Vec<Segment>,
     cost: usize,
-    /// How many of them the chunk before has too.
+    /// The number of them that the chunk before has too.
     own: usize,
     chunks: Vec<Chunk>,
     most_bytes: usize,
@@ -138,7 +138,7 @@ impl Found<'_> {
         self.segment(start + from, start + part.len(), number, spent, (false, false))
     }
 
-    /// Add a line in pieces of so many UTF-16 units, whatever they cut.
+    /// Add a line in pieces of the maximum of UTF-16 units, whatever they cut.
     fn blind_pieces(&mut self, start: usize, line: &str, number: usize) -> Option<()> {
         let most = self.budget.most;
         let (mut from, mut units, mut half) = (0, 0, false);
@@ -206,7 +206,7 @@ impl Found<'_> {
         self.cost = sum;
     }
 
-    /// Return where the end of a line begins that costs at most so much, and what it costs.
+    /// Return the start of the longest end of a line that costs at most `most`, and its cost.
     fn tail(&self, line: Segment, most: usize) -> (usize, usize) {
         let (mut start, mut spent) = (line.end, 0);
         for (at, c) in self.text[line.start..line.end].char_indices().rev() {
@@ -247,7 +247,8 @@ impl Found<'_> {
     }
 }
 
-/// Return how many bytes of a line have at most so many UTF-16 units, without cutting a character, and what they cost.
+/// Return the bytes of the longest beginning of a line with at most `most` UTF-16 units, in whole characters, and its
+/// cost.
 fn prefix(line: &str, most: usize) -> (usize, usize) {
     let head = &line.as_bytes()[..line.len().min(most)];
     if head.is_ascii() {
@@ -265,7 +266,7 @@ fn prefix(line: &str, most: usize) -> (usize, usize) {
     (line.len(), spent)
 }
 
-/// Cut a text into pieces of at most so many bytes, none in the middle of a character; one alone may be larger.
+/// Cut a text into pieces of at most `most` bytes, none in the middle of a character; a single character may be larger.
 ///
 /// A limit of 0 is none.
 pub fn split_bytes(text: &str, most: usize) -> Vec<&str> {

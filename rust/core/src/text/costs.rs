@@ -1,4 +1,4 @@
-//! What a text costs of a chunk's budget: units of a quarter of a model's token, as tokenizers cut each script.
+//! The cost of a text in a chunk's budget: units of a quarter of a model's token, as tokenizers cut each script.
 
 /// Characters that cost more than their UTF-16 units, by first and last code point, ascending.
 const DENSE: [(u32, u32, u8); 30] = [

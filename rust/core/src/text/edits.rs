@@ -9,7 +9,7 @@ pub struct Masked {
     pub end: usize,
     /// The rule that masked it last.
     pub rule: usize,
-    /// How many bytes stand for it now.
+    /// The number of bytes that replace it.
     pub now: usize,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn edited(text: &str, edits: &[Edit]) -> String {
     made
 }
 
-/// What is masked after edits of a text in which something was masked before.
+/// The masks after edits of a text that had masks before.
 pub(super) fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Masked> {
     let mut made: Vec<Masked> = Vec::with_capacity(before.len() + edits.len());
     let mut parts = before.iter().copied().peekable();

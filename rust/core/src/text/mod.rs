@@ -25,7 +25,7 @@ pub use pack::{Window, pack};
 pub use redact::{Check, MASKED, Mask, Redactor};
 pub use underlined::restructured;
 
-/// Cut a text into windows of at most so many words (at least 1) that cover it.
+/// Cut a text into windows of at most `words` words (at least 1) that cover it.
 pub fn windows(text: &str, words: usize) -> Vec<Window> {
     pack(text, breaks(text), words)
 }

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-/// Characters that nobody sees: soft hyphen, spaces and joiners without width, marks of byte order and of direction.
+/// Invisible characters: soft hyphen, spaces and joiners without width, marks of byte order and of direction.
 const INVISIBLE: [char; 8] =
     ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{2060}', '\u{feff}'];
-/// What may be a token has so many letters, digits and dashes.
+/// Minimum letters, digits and dashes of a possible token.
 const TOKEN: usize = 16;
 
-/// Return a text as JSON or Markdown mean it, and where its pieces stand, there and here; `None` if that is no other.
+/// Return a text as JSON or Markdown mean it, and the places of its pieces in both; `None` if it is the same.
 ///
-/// Without characters that nobody sees, and with blanks for `\n` and `\t` of two letters, for the backslash of a quoted
-/// quote, and for underscores around what may be a token: they hide where a word begins.
+/// Invisible characters are removed; blanks replace `\n` and `\t` of two letters, the backslash of a quoted
+/// quote, and underscores around a possible token: these hide the beginning of a word.
 pub(super) fn otherwise(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
     let mut bytes = Cow::Borrowed(text.as_bytes());
     let mut at = 0;
@@ -47,7 +47,7 @@ fn without_invisible(text: &str) -> (String, Vec<(usize, usize)>) {
         places.push((bare.len(), at));
     }
     bare.push_str(&text[at..]);
-    // Of several in a row the last says where the text goes on.
+    // The last of several in a row is the place where the text goes on.
     places.reverse();
     places.dedup_by_key(|place| place.0);
     places.reverse();
@@ -58,7 +58,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a text begins with 16 letters, digits and dashes, a digit among them.
+/// True if a text begins with 16 letters, digits and dashes, a digit among them.
 fn is_token(bytes: &[u8]) -> bool {
     let run = &bytes[..bytes.len().min(TOKEN)];
     run.len() == TOKEN

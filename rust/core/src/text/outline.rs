@@ -1,10 +1,10 @@
-//! What a text says about itself: its headings, and what it names by links.
+//! The outline of a text: its headings, and the targets of its links.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// So many bytes of a text are parsed, up to the end of a line: a parser may need a hundred times what it reads.
+/// Maximum bytes of a text that are parsed, up to the end of a line: a parser may need a hundred times as much memory.
 const PARSED_BYTES: usize = 8 << 20;
-/// So many characters of a heading are kept.
+/// Maximum characters kept of a heading.
 const HEADING_CHARS: usize = 200;
 /// Targets and anchors of more bytes are no names of files or headings.
 const NAME_BYTES: usize = 1_024;
@@ -14,15 +14,15 @@ const NAME_BYTES: usize = 1_024;
 pub struct Heading {
     /// The byte it begins at.
     pub at: usize,
-    /// How deep it is, from 1.
+    /// The level, from 1.
     pub level: usize,
-    /// What it says, on one line.
+    /// The text, on one line.
     pub text: String,
     /// The heading that it is under.
     pub parent: Option<usize>,
 }
 
-/// What a text names by a link.
+/// The target of a link in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// The byte that the link begins at.
@@ -31,7 +31,7 @@ pub struct Mention {
     pub target: String,
     /// The heading in it; empty if none is named.
     pub anchor: String,
-    /// Whether it is a `[[wiki link]]`.
+    /// True if it is a `[[wiki link]]`.
     pub wiki: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Mention {
 pub struct Outline {
     /// Headings outside lists, quotes and code.
     pub headings: Vec<Heading>,
-    /// What links name; images, URLs and links into the text itself are left out.
+    /// The targets of links; images, URLs and links into the text itself are left out.
     pub mentions: Vec<Mention>,
     /// Where a text that is too large was left: what is behind is under no heading.
     pub left_at: Option<usize>,
@@ -104,7 +104,7 @@ pub fn markdown(text: &str) -> Outline {
         return outline;
     }
     let options = Options::ENABLE_WIKILINKS | Options::ENABLE_TABLES;
-    // How many quotes, lists and tables are open, and the heading that is.
+    // The number of open quotes, lists and tables, and the open heading.
     let (mut depth, mut open): (usize, Option<(usize, usize, String)>) = (0, None);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
@@ -151,7 +151,7 @@ fn parsed<'t>(text: &'t str, outline: &mut Outline) -> &'t str {
     &text[..end]
 }
 
-/// Whether there may be a heading or a link, so that prose costs no parsing.
+/// True if there may be a heading or a link, so that prose costs no parsing.
 fn has_structure(text: &str) -> bool {
     text.contains(['[', '#']) || text.split('\n').any(|line| line.trim_start_matches(' ').starts_with(['=', '-']))
 }
@@ -174,7 +174,7 @@ fn mention(outline: &mut Outline, at: usize, kind: LinkType, url: &str) {
     }
 }
 
-/// Whether a link leads to another file below the root: no URL, no other host, not this file.
+/// True if a link leads to another file below the root: no URL, no other host, not this file.
 fn is_relative(url: &str, wiki: bool) -> bool {
     if url.is_empty() || url.starts_with("//") || url.starts_with(['\\', '#', '?']) {
         return false;

@@ -15,10 +15,10 @@ pub struct Window {
     pub last_line: usize,
 }
 
-/// Cut a text at some of its breaks into windows of at most so many words.
+/// Cut a text at some of its breaks into windows of at most `words` words.
 ///
 /// A cut is taken at the strongest break between a half and the whole of that size, the last of equal ones. The last
-/// window has a quarter of it or more. So what is appended to a text changes its last two windows at most.
+/// window has a quarter of it or more. So text appended at the end changes the last two windows at most.
 ///
 /// Breaks that are more than `words` apart make a larger window.
 pub fn pack(text: &str, breaks: Vec<Break>, words: usize) -> Vec<Window> {

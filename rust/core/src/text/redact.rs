@@ -8,9 +8,9 @@ use super::edits::{Edit, Masked, edited, joined};
 use super::otherwise::otherwise;
 use crate::{Error, Result};
 
-/// What stands in place of a secret.
+/// The text that replaces a secret.
 pub const MASKED: &str = "***";
-/// A contiguous run of so many letters and digits is no word of a language.
+/// Minimum letters and digits in a row that are no word of a language.
 const RUN: usize = 16;
 const LONG_RUN: usize = 20;
 /// Bytes that something must have in which digits stand among letters.
@@ -20,7 +20,7 @@ const SHORT: usize = 18;
 const START: usize = 6;
 const END: usize = 4;
 
-/// What a value is that only explains where a secret would stand. Lower case; compared without regard to case.
+/// Placeholders that stand in documentation for a secret. Lower case; compared without regard to case.
 const NO_SECRETS: &[&str] = &[
     "a",
     "an",
@@ -104,7 +104,7 @@ const NO_SECRETS: &[&str] = &[
     "your",
 ];
 
-/// How a secret is masked.
+/// The masking of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
     /// Nothing of it stays but its line breaks.
@@ -115,7 +115,7 @@ pub enum Mask {
     Block,
 }
 
-/// What a match must look like to be a secret.
+/// The conditions for a match to be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// Whatever the pattern finds.
@@ -218,7 +218,7 @@ impl Redactor {
         let Some((other, places)) = otherwise(text) else { return Vec::new() };
         let spans = self.found(&other, counts);
         let edits = spans.into_iter().map(|span| {
-            // What is left out stands behind a secret, if not in it.
+            // The excluded text stands after a secret, if not in it.
             let first = places[places.partition_point(|place| place.0 <= span.start) - 1];
             let last = places[places.partition_point(|place| place.0 < span.end) - 1];
             let (start, end) = (first.1 + span.start - first.0, last.1 + span.end - last.0);
@@ -272,7 +272,7 @@ fn secret(found: &Captures<'_>) -> Option<(usize, usize)> {
     groups.map(|group| (group.start(), group.end())).find(|(start, end)| start < end)
 }
 
-/// Whether something was masked before.
+/// True if something was masked before.
 fn is_masked(said: &str) -> bool {
     said.chars().all(|c| c == '*' || c == '…' || c.is_whitespace())
 }
@@ -307,7 +307,7 @@ fn is_mixed(said: &str) -> bool {
     said.len() >= MIXED && !said.contains("::") && ((signs.digits && signs.letters()) || signs.run >= LONG_RUN)
 }
 
-/// What a text is made of, and its longest run of letters and digits.
+/// The kinds of characters in a text, and its longest run of letters and digits.
 struct Signs {
     digits: bool,
     lower: bool,
@@ -344,7 +344,7 @@ fn documented(said: &str) -> String {
     format!("{}…{}", &said[..start], &said[said.len() - end..])
 }
 
-/// Bytes of the first characters that have at most so many units of UTF-16.
+/// Bytes of the leading characters with at most `units` units of UTF-16.
 fn before(chars: impl Iterator<Item = char>, units: usize) -> usize {
     let mut left = units;
     chars

@@ -51,8 +51,8 @@ impl Level {
         }
     }
 
-    /// How many roundings any one product meets on its way into a sum of `scan` over `d` components: one for the
-    /// product, one for each addition in its lane, one for each step of the lanes' reduction.
+    /// The number of roundings of any one product in a sum of `scan` over `d` components: one for the product, one for
+    /// each addition in its lane, one for each step of the lanes' reduction.
     pub(super) fn roundings(self, d: usize) -> usize {
         let lanes: usize = match self.proof() {
             #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,9 @@
-//! What the exact scores of a search are, and which inner product a score proves.
+//! The measures of a search: its exact scores, and the inner product that a score proves.
 
 use super::dot::{dot, square_distance};
 use crate::simd::Level;
 
-/// How a query is compared with rows. A higher score is better.
+/// The comparison of a query with rows. A higher score is better.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Measure {
     /// The inner product.
@@ -26,8 +26,8 @@ impl Measure {
         }
     }
 
-    /// What `q . x`, for distances less `|x|^2 / 2`, is at least for a row of this score; `relative` is what sums of
-    /// squares can be off by.
+    /// The lower bound of `q . x`, for distances less `|x|^2 / 2`, for a row of this score; `relative` is the relative
+    /// error bound of sums of squares.
     pub(super) fn least(self, score: f64, relative: f64) -> f64 {
         match self {
             Self::Product => score,

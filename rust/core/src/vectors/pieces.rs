@@ -92,7 +92,7 @@ impl FileRows {
     }
 }
 
-/// Whether every component is finite; in any order, so that many are looked at at once.
+/// True if every component is finite; in any order, so that many are looked at at once.
 fn is_finite(row: &[f32]) -> bool {
     const EXPONENT: u32 = 0x7f80_0000;
     !row.iter().fold(false, |any, x| any | (x.to_bits() & EXPONENT == EXPONENT))
@@ -199,7 +199,7 @@ impl<'a> Pieces<'a> {
         self.source
     }
 
-    /// Whether every row lies in memory.
+    /// True if every row lies in memory.
     pub(super) fn are_in_memory(self) -> bool {
         matches!(self.base, Base::Memory(_))
     }

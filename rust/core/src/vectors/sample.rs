@@ -17,10 +17,10 @@ const ENOUGH: usize = 256;
 /// With how many of its neighbours in the sample a row is compared, and for how many rows.
 const PAIRED: usize = 8;
 const PAIRING: usize = 128;
-/// Of few rows the deviation is not trusted: so many more, of such a deviation, are thought to be there; the fewer the
-/// nearer they are to enough.
+/// The deviation of few rows is not trusted: this many more, of such a deviation, are assumed; fewer as the rows come
+/// near to enough.
 const DOUBT: (f64, f64) = (5.0, 0.1);
-/// One row of so many may come or go before agreement is measured again.
+/// Rows per row that may come or go before agreement is measured again.
 const STAYS: usize = 4;
 
 /// Mean and standard deviation.
@@ -43,10 +43,10 @@ pub struct Sample {
     agreement: Agreement,
 }
 
-/// What was measured once, and at which population.
+/// A measured value, and the population at that time.
 type Agreement = Arc<OnceLock<(f64, usize)>>;
 
-/// What rows are sampled by `(n,)`.
+/// The keys of the sampled rows `(n,)`.
 pub fn row_keys(rows: Rows<'_>) -> Vec<u32> {
     (0..rows.n()).map(|i| (xxh3_64(bytemuck::cast_slice(rows.row(i))) >> 32) as u32).collect()
 }
@@ -54,8 +54,8 @@ pub fn row_keys(rows: Rows<'_>) -> Vec<u32> {
 impl Sample {
     /// Sample rows `(v, d)`, given the key and slot of each `(v,)` and which slots are alive `(s,)`, not 0.
     ///
-    /// What an earlier sample of the same space holds need not be read again. With a `population` so many rows of the
-    /// space are alive, and at least those of them are given whose keys are at most [`Self::limit`] of it.
+    /// Rows in an earlier sample of the same space are not read again. `population` is the number of live rows of the
+    /// space, of which at least those are passed whose keys are at most [`Self::limit`] of it.
     ///
     /// # Errors
     /// [`Error::Length`] of keys or slots; [`Error::OutOfRange`] for a slot; [`Error::Parameter`] for a population of
@@ -123,12 +123,12 @@ impl Sample {
         is_kept.then(|| self.of(population))
     }
 
-    /// The largest key of the rows that are sampled of so many: each halving leaves half of them.
+    /// The largest key among the sampled rows of a space of `population` rows: each halving leaves half of them.
     pub fn limit(population: usize) -> u32 {
         u32::MAX >> (population / ENOUGH).checked_ilog2().unwrap_or(0)
     }
 
-    /// How many rows of the space are alive.
+    /// The number of live rows of the space.
     pub fn population(&self) -> usize {
         self.population
     }
@@ -138,29 +138,29 @@ impl Sample {
         self.keys.len()
     }
 
-    /// Whether there are no rows.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// What the cosines of two different rows are like.
+    /// The moments of the cosines of two different rows.
     pub fn pairs(&self) -> Moments {
         self.pairs
     }
 
-    /// How far the vectors agree with words, 0 to 1, once it was measured: of this sample, or of one before it while no
-    /// more than a quarter of its rows came or went since.
+    /// The agreement of the vectors with words, 0 to 1, once it was measured: of this sample, or of one before it while
+    /// no more than a quarter of its rows came or went since.
     pub fn agreement(&self) -> Option<f64> {
         self.agreement.get().map(|&(measured, _)| measured)
     }
 
     /// Remember how far the vectors agree with words; what was measured first stays.
     pub fn agree(&self, measured: f64) {
-        // Whoever measured at the same time found the same.
+        // A measurement at the same time has the same result.
         let _ = self.agreement.set((measured, self.population));
     }
 
-    /// What the cosines of a unit query `(d,)` with the rows are like; None without any.
+    /// The moments of the cosines of a unit query `(d,)` with the rows; None without rows.
     ///
     /// # Errors
     /// [`Error::Length`] of the query.
@@ -173,7 +173,7 @@ impl Sample {
         Ok((!cosines.is_empty()).then(|| moments(&cosines)))
     }
 
-    /// The same rows of a space of so many.
+    /// The same rows of a space of `population` rows.
     fn of(&self, population: usize) -> Self {
         Self { population, agreement: self.agreement_of(population), ..self.clone() }
     }

@@ -116,14 +116,14 @@ fn fill_masked(at: &mut [usize; BLOCK], next: &mut usize, mask: Mask<'_>) -> usi
     len
 }
 
-/// How far a float32 score can be from the float64 one, as a function of the row's squared length.
+/// The error bound of a float32 score against the float64 one, as a function of the row's squared length.
 struct Bound {
     /// Multiplies the row's length: relative errors of both sums times the query's length.
     relative: f64,
     /// Error for a row and a query of length 1 from products too small for a normal float32.
     tiny: f64,
     query_norm: f64,
-    /// What the float32 square may lack of the true one: a factor, and a summand for what vanished under it.
+    /// The error bound of the float32 square: a factor, and a summand for values that vanished under it.
     square_factor: f64,
     square_lost: f64,
 }
@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     thread_local! {
-        /// What this thread's bounds are multiplied with: a test of the proof makes them too small.
+        /// The factor of this thread's bounds: a test of the proof makes them too small.
         pub(super) static BOUND: Cell<f64> = const { Cell::new(1.0) };
     }
 
@@ -320,7 +320,7 @@ mod tests {
     fn rows_whose_products_vanish_are_found() {
         let small = |x: f32| x * 2.0_f32.powi(-75);
         let query = [small(1.0); 4];
-        // Of products of 0.49 of the smallest number nothing is left, and of 0.6 the whole number.
+        // A product of 0.49 of the smallest number vanishes, and of 0.6 rounds to the whole number.
         let data: Vec<f32> = [1.2, 1.2, 0.0, 0.0, 0.98, 0.98, 0.98, 0.98].map(small).to_vec();
         let rows = Rows::new(&data, 2, 4).unwrap();
         for &level in Level::available() {

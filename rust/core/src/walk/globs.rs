@@ -31,22 +31,22 @@ impl Globs {
         Ok(Self(builder.build().map_err(|fault| (0, fault.to_string()))?))
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a path matches; the folders above it do not count.
+    /// True if a path matches; the folders above it do not count.
     pub(super) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         self.0.matched(path, is_folder).is_ignore()
     }
 
-    /// Whether a file matches, or a folder above it.
+    /// True if a file matches, or a folder above it.
     pub(super) fn matches_below(&self, path: &Path) -> bool {
         !path.has_root() && self.0.matched_path_or_any_parents(path, false).is_ignore()
     }
 
-    /// Whether a folder matches, or one above it.
+    /// True if a folder matches, or one above it.
     pub(super) fn matches_folder_or_above(&self, path: &Path) -> bool {
         !path.has_root() && self.0.matched_path_or_any_parents(path, true).is_ignore()
     }

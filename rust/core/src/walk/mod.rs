@@ -23,13 +23,13 @@ pub(crate) use problem::of as problems_of;
 pub use problem::{Problem, Reason};
 pub(crate) use rules::RulesRead;
 
-/// What stands behind the last dot of a name is an ending if it has at most so many bytes.
+/// Maximum bytes of an ending, the part after the last dot of a name.
 const ENDING_BYTES: usize = 16;
 
-/// What to look for below a folder.
+/// The files wanted below a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// What stands before the paths when globs see them: where the folder is, seen from where the globs are anchored.
+    /// The prefix of paths for globs: the folder, seen from the anchor of the globs.
     pub prefix: PathBuf,
     /// Look only at these paths below the folder and at what is below them; none for all.
     pub within: Vec<PathBuf>,
@@ -60,11 +60,11 @@ pub struct Found {
     pub size: u64,
     /// When it was last changed, in nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// Whether it is a session log.
+    /// True if it is a session log.
     pub session: bool,
 }
 
-/// What is below a folder; each list in the order of paths.
+/// The contents of a folder; each list in the order of paths.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Walked {
     /// The files wanted.
@@ -73,14 +73,14 @@ pub struct Walked {
     pub links: Vec<PathBuf>,
     /// Every folder that was read, the first one, the empty path, among them.
     pub folders: Vec<PathBuf>,
-    /// What could not be read.
+    /// The unreadable paths.
     pub problems: Vec<Problem>,
-    /// How many files have another name than those wanted and are left out by nothing else, by ending.
+    /// The number of files that only their name leaves out, by ending.
     pub others: BTreeMap<String, u64>,
 }
 
 impl Wanted {
-    /// Whether a file of this name is wanted, and if so whether it is a session log.
+    /// True if a file of this name is wanted, and if so whether it is a session log.
     fn kind(&self, name: &OsStr) -> Option<bool> {
         // A name that is no UTF-8 keeps an ending that is.
         let name = name.to_string_lossy();
@@ -92,12 +92,12 @@ impl Wanted {
         wanted.then_some(false)
     }
 
-    /// Whether the walk should look at a path at all.
+    /// True if the walk should look at a path at all.
     fn reaches(&self, path: &Path) -> bool {
         self.within.is_empty() || self.within.iter().any(|within| path.starts_with(within) || within.starts_with(path))
     }
 
-    /// Whether a file is below a path that is wanted, and no globs leave it out.
+    /// True if a file is below a path that is wanted, and no globs leave it out.
     fn takes(&self, path: &Path) -> bool {
         (self.within.is_empty() || self.within.iter().any(|within| path.starts_with(within)))
             && (self.include.is_empty() || self.include.matches_below(&self.prefix.join(path)))
@@ -105,7 +105,7 @@ impl Wanted {
     }
 }
 
-/// Whether a name is that of a session log.
+/// True if a name is that of a session log.
 pub fn is_session(name: &str) -> bool {
     name.ends_with(".jsonl") || name.split_once(".jsonl.reset.").is_some_and(|(_, when)| !when.is_empty())
 }
@@ -192,7 +192,7 @@ fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) 
     }
     let named = wanted.kind(entry.file_name());
     if kind.is_symlink() {
-        // What is behind it decides, and it may be nothing.
+        // The part after it decides, and it may be empty.
         let folder_behind = std::fs::metadata(entry.path()).is_ok_and(|behind| behind.is_dir());
         if folder_behind || (named.is_some() && wanted.takes(path)) {
             walked.links.push(path.to_owned());

@@ -1,4 +1,4 @@
-//! What a walk could not read, and why.
+//! The problems of a walk: unreadable paths, and the reasons.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub struct Problem {
     pub path: PathBuf,
     /// Why.
     pub reason: Reason,
-    /// What the system says of it.
+    /// The message of the system.
     pub detail: String,
 }
 
@@ -64,7 +64,7 @@ fn collect(folder: &Path, fault: &Error, at: &Path, found: &mut Vec<Problem>) {
     found.push(Problem { path, reason, detail });
 }
 
-/// What the system says, without the path, which the walk puts before it.
+/// The message of the system, without the path, which the walk puts before it.
 fn said(fault: &std::io::Error, at: &Path) -> String {
     let text = fault.to_string();
     match text.rsplit_once(&format!("{}: ", at.display())) {

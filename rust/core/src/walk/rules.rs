@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::problem::{Problem, Reason};
 
-/// A file with rules has at most so many bytes; those of large repositories have a few thousand.
+/// Maximum bytes of a file with rules; those of large repositories have a few thousand.
 const MOST_BYTES: usize = 256 << 10;
-/// And so many rules: 5,000 of many stars take a fifth of a second.
+/// Maximum rules of a file: 5,000 with many stars take a fifth of a second.
 const MOST_RULES: usize = 5_000;
-/// Each of so many bytes.
+/// Maximum bytes of a rule.
 const MOST_RULE_BYTES: usize = 4_096;
-/// All files with rules below one folder have so many rules.
+/// Maximum rules of all files below one folder.
 const MOST_RULES_BELOW: usize = 50_000;
 
 /// The rules that a walk has read.
@@ -28,7 +28,7 @@ impl RulesRead {
         Self { root: root.to_owned(), names: names.to_vec(), rules: AtomicUsize::new(0) }
     }
 
-    /// What is wrong with the rules of a folder: without them it would show what it is told to hide.
+    /// The fault of a folder's rules: without them it would show hidden files.
     pub fn fault_in(&self, folder: &Path) -> Option<Problem> {
         self.names.iter().find_map(|name| {
             let fault = self.fault_of(&self.root.join(folder).join(name))?;

@@ -15,7 +15,7 @@ pub(super) struct Part {
     pub(super) lists: Lists,
 }
 
-/// What is known about the texts of all slots: those of a file, the base, and those added since, the tail.
+/// The statistics of the texts of all slots: those of a file, the base, and those added since, the tail.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
     pub(super) base: Part,
@@ -44,7 +44,7 @@ impl Contents {
         found.ok_or_else(|| Error::OutOfRange { what: "slot", index: slot, len: self.len() })
     }
 
-    /// What `texts` add to the tail.
+    /// The part that `texts` add to the tail.
     pub(super) fn cut<T: AsRef<str>>(&self, numbers: &mut Numbers, texts: &[T]) -> Part {
         let [base, tail] = self.words();
         if numbers.len() != tail.records.len() {

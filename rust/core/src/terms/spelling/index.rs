@@ -48,7 +48,7 @@ impl SpellingIndex {
 
     /// Write the index as columns of a file, their names beginning with `prefix`.
     ///
-    /// Threads may append meanwhile, which costs them a copy of what is not mapped; it is not written.
+    /// Threads may append during the write, at the cost of a copy of the part that is not mapped; it is not written.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -74,7 +74,7 @@ impl SpellingIndex {
         self.read().len()
     }
 
-    /// Whether there are no slots.
+    /// True if there are no slots.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

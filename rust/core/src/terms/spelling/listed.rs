@@ -15,7 +15,7 @@ pub struct ListedSpelling {
     pub offsets: Vec<i64>,
     /// Numbers of trigrams as [`super::trigram_numbers`], ascending, each once a text.
     pub trigrams: Vec<i32>,
-    /// How many trigrams each text has, repeated ones too `(n,)`.
+    /// The number of trigrams of each text, repeated ones included `(n,)`.
     pub lengths: Vec<i64>,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Lists {
     slots: Array<Slot>,
 }
 
-/// What is asked of a slot, in one place: another would be another wait for memory.
+/// The record of a slot, in one place: a second place would be a second wait for memory.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct Slot {
@@ -81,7 +81,7 @@ impl Lists {
     }
 }
 
-/// The slots when their units come after so many of others.
+/// The slots with their units moved by an offset.
 fn moved(slots: &[Slot], offset: usize) -> Vec<Slot> {
     slots.iter().map(|slot| Slot { end: slot.end.wrapping_add(offset as u64), ..*slot }).collect()
 }

@@ -77,7 +77,7 @@ impl<'a> Matches<'a> {
         });
     }
 
-    /// Find a trigram of which the sieve says so much.
+    /// Find a trigram with this value in the sieve.
     fn find(&self, sieved: u8, trigram: Trigram, each: &mut impl FnMut(u32)) {
         let trigrams = &self.profile.trigrams;
         let at = match sieved {

@@ -1,4 +1,4 @@
-//! How much of a query's spelling a text shares: misspelt, inflected and compound words meet here.
+//! The share of a query's spelling in a text: misspelt, inflected and compound words meet here.
 
 mod contents;
 mod index;

@@ -117,7 +117,7 @@ pub(super) fn short(word: &[u8]) -> Option<Record> {
     Some(Record::from(u64::from(u32::from_le_bytes(first)) | last))
 }
 
-/// Whether a record holds its word.
+/// True if a record holds its word.
 pub(super) fn is_short(record: Record) -> bool {
     record as u8 == BLANK
 }
@@ -135,7 +135,7 @@ fn place_of_long(record: Record) -> Option<(usize, usize)> {
     if is_short(record) { None } else { Some((record as u64 as usize >> 8, (record >> 64) as usize)) }
 }
 
-/// The records when their long words come after so many bytes of others.
+/// The records with their long words moved by an offset in bytes.
 fn moved(records: &[Record], offset: usize) -> Vec<Record> {
     let moved = |&record: &Record| match place_of_long(record) {
         Some((len, place)) => long(len, offset.wrapping_add(place)),

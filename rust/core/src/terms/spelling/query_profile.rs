@@ -6,7 +6,7 @@ use super::trigram::{Trigram, for_each_trigram};
 /// The trigrams of a query, ascending: one order of summation, so that equal input gives equal doubles.
 pub(super) struct QueryProfile {
     pub(super) trigrams: Vec<Trigram>,
-    /// How often the query has each.
+    /// Occurrences of each in the query.
     pub(super) times: Vec<f64>,
 }
 

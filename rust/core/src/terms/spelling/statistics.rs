@@ -1,4 +1,4 @@
-//! What BM25 over trigrams needs to know about the slots that count.
+//! The statistics of the slots that count, for BM25 over trigrams.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;

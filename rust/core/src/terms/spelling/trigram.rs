@@ -18,7 +18,7 @@ pub(super) fn for_each_trigram(word: &str, mut each: impl FnMut(Trigram)) {
     }
 }
 
-/// How many trigrams a word between two blanks has: one a letter.
+/// The number of trigrams of a word between two blanks: one a letter.
 pub(super) fn trigrams_of(word: &[u8]) -> u64 {
     // Bytes that do not go on with a character begin one; two of them are blanks.
     word.iter().filter(|&&byte| byte & 0xc0 != 0x80).count().saturating_sub(2) as u64

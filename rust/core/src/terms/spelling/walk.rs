@@ -10,7 +10,7 @@ use super::statistics::Weights;
 use crate::collections::for_each_number;
 use crate::error::Result;
 
-/// So many words and their matches are kept from block to block: most come again, for slots are of one search.
+/// Maximum words whose matches are kept from block to block: most come again, for slots are of one search.
 const MOST_WORDS: usize = if cfg!(test) { 60 } else { 1 << 14 };
 /// Words remembered; of two that share a place the later one stays.
 const REMEMBERED: usize = 1 << 11;
@@ -20,10 +20,10 @@ pub(super) const BLOCK: usize = 64;
 /// Words loaded at once.
 const AT_ONCE: usize = 64;
 
-/// What a query needs while it walks, used again from block to block.
+/// The scratch of a query's walk, reused from block to block.
 ///
-/// Most of what a block loads lies where no search was for long. So each step is a loop of its own over the whole
-/// block, short enough for the processor to wait for many loads at once.
+/// Most loads of a block miss the caches. So each step is a loop of its own over the whole block, short enough for the
+/// processor to have many loads in flight.
 pub(super) struct Walk<'a> {
     weights: Weights,
     matches: Matches<'a>,
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
         words.truncate(new as usize);
     }
 
-    /// Find the matches of the words, so many of which have theirs.
+    /// Find the matches of the words; the first `known` have theirs.
     fn find(&mut self, contents: &Contents, known: usize) {
         // The place where the last one's matches end is where those of the next one begin.
         self.starts.truncate(known);

@@ -1,4 +1,4 @@
-//! What the rows of a segment have in common, taken off before they are coded.
+//! The centre of a segment: the common part of its rows, subtracted before they are coded.
 //!
 //! Vectors of many models share a direction. With `x = m + y` the score is `q . m + q . y`, where `q . m` is computed
 //! once for all rows and only `y` is coded: the shorter it is, the narrower the bounds. Any `m` gives right bounds; the
@@ -57,7 +57,7 @@ impl Centre {
         &self.at
     }
 
-    /// What the centre means for a query.
+    /// The effect of the centre on a query.
     pub(super) fn shift(&self, query: &[f32], coded: &CodedQuery, level: Level) -> Shift {
         if self.length == 0.0 {
             return Shift::default();

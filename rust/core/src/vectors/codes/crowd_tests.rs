@@ -10,7 +10,7 @@ use super::tests::{coded, numbers, request};
 use super::work::Work;
 use super::{Request, top_k_batch_coded};
 
-/// Rows of which many are equal, and the work of a batch over them, with room for so many rows of each query.
+/// Rows of which many are equal, and the work of a batch over them, with room for `room` rows of each query.
 fn crowd(data: &[f32], n: usize, k: usize, level: Level, room: usize) -> Work {
     let d = data.len() / n;
     let rows = Rows::new(data, n, d).unwrap();

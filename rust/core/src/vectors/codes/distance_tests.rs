@@ -113,7 +113,7 @@ proptest! {
         let centre = Centre::at((0..d).map(|_| number() * common).collect());
         let square = dot(&query, &query);
         let score = (square - square_distance(&query, &row)) / 2.0;
-        // What the sums that are compared here round themselves.
+        // The rounding of the sums that are compared here.
         let own = 4.0 * f64::EPSILON * (square + dot(&row, &row));
         for &level in Level::available() {
             for (lower, upper) in bounds(&query, &row, &centre, level) {
@@ -146,8 +146,8 @@ fn bounds(query: &[f32], row: &[f32], centre: &Centre, level: Level) -> [(f64, f
     })
 }
 
-/// Of two rows about as near, one has codes that leave nothing out, those of the other leave out what points along the
-/// query: with a bound a tenth smaller the nearer one is lost.
+/// Two rows about as near: the codes of the first leave nothing out, those of the second leave out the part along the
+/// query. With a bound a tenth smaller the nearer row is lost.
 #[test]
 fn a_nearest_row_at_the_bound_is_found_and_lost_where_the_bound_is_a_tenth_smaller() {
     let d = 384;

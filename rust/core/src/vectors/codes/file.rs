@@ -214,7 +214,7 @@ mod tests {
         assert!(matches!(scratch.write(|to| assert!(codes.write(to, "", 4501).is_err())).verify(), Ok(())));
     }
 
-    /// What is done to a column: left out, or filled with so many bytes of one value.
+    /// The change of a column: left out, or filled with bytes of one value.
     type Harm = Option<(usize, u8)>;
 
     fn copy<T: Pod>(from: &ArrayFile, to: &mut ArrayWriter, name: &str, harm: Option<Harm>) {

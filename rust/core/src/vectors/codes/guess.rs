@@ -4,18 +4,18 @@ use super::keep::Keep;
 use super::line::BLOCK;
 use super::scan::{Chunk, Scratch, Task};
 
-/// One block of so many is looked at.
+/// Blocks per block that is sampled.
 const STRIDE: usize = if cfg!(test) { 3 } else { 32 };
-/// So many times as many rows as that are needed for a guess to be worth its look.
+/// Minimum rows, as a multiple of the sampled ones, for a guess to pay.
 const PAYS: usize = 4 * STRIDE * BLOCK;
 
 impl Task {
     /// Guess a floor that at least k rows reach, for a task of one query; minus infinity where that would not pay.
     ///
-    /// Without a floor all rows of the first blocks are left over, and until k good ones were seen most of the others: a
-    /// tenth of all whole codes is read to learn what a few blocks from everywhere tell. Of the k best rows a part as
-    /// large as that of the blocks lies in them, give or take the square root of their number; a row so far down among
-    /// them that more than k of all are above it stands for the floor.
+    /// Without a floor all rows of the first blocks remain, and until k good ones were seen most of the others: a tenth
+    /// of all whole codes is read to learn what a few blocks from everywhere show. The sampled blocks hold their share
+    /// of the k best rows, give or take the square root of the number; a row so far down among them that more than k of
+    /// all are above it is the floor.
     pub(super) fn guess(&self) -> f32 {
         if self.allowed < PAYS.max(STRIDE * self.k / 4) {
             return f32::NEG_INFINITY;

@@ -16,14 +16,14 @@ pub(super) const BLOCK: usize = 64;
 /// Queries that one pass over a block of rows can serve.
 pub(super) const FOUR: usize = 4;
 
-/// What is added to a row's code so that it is a byte without sign, as VNNI wants its first factor.
+/// The offset that makes a row's code an unsigned byte, as VNNI wants its first factor.
 pub(super) const ZERO: u8 = 128;
 
 /// Sixty-four bytes, aligned so that no load ever crosses a cache line.
 ///
 /// Queries hold sixty-four codes in it, as two's complement. Rows hold a nibble of 128 codes: byte `i` that of code `i`
-/// in its lower half and that of code `64 + i` in its upper half. What is left of a query's last line is zero, so it
-/// does not matter what is left of a row's.
+/// in its lower half and that of code `64 + i` in its upper half. The rest of a query's last line is zero, so the rest
+/// of a row's does not matter.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [u8; LINE]);
@@ -95,7 +95,7 @@ impl At<'_> {
 #[cfg(target_arch = "x86_64")]
 pub(super) const WIDTH: usize = 4;
 
-/// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
+/// Rows to prefetch ahead. From 4 to 48 rows made no difference beyond the noise of the machine measured.
 #[cfg(target_arch = "x86_64")]
 const AHEAD: usize = 12;
 
@@ -103,7 +103,7 @@ const AHEAD: usize = 12;
 #[cfg(target_arch = "x86_64")]
 pub(super) type Four = [*const Line; WIDTH];
 
-/// Write what `four` makes of four rows at a time, given also those that memory may be asked for meanwhile.
+/// Write the results of `four` for four rows at a time; it also gets the rows to prefetch.
 ///
 /// A short last group reads its last row again rather than having a loop of its own. The rows to come may lie anywhere.
 #[cfg(target_arch = "x86_64")]

@@ -54,7 +54,7 @@ pub const MOST_DIMENSIONS: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Codes {
     d: usize,
-    /// Whether searches are for the smallest distances, not for the largest products.
+    /// True if searches are for the smallest distances, not for the largest products.
     distances: bool,
     /// Held while rows are coded and added, so that appends come one after the other.
     appending: Mutex<()>,
@@ -82,7 +82,7 @@ impl Codes {
         Ok(Self { distances: true, ..Self::new(d)? })
     }
 
-    /// Whether searches are by distance.
+    /// True if searches are by distance.
     pub fn distances(&self) -> bool {
         self.distances
     }
@@ -97,7 +97,7 @@ impl Codes {
         self.segments().last().map_or(0, |last| last.end())
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -154,7 +154,7 @@ impl Codes {
         Ok(first)
     }
 
-    /// What rows of a new segment are coded less: their mean, or where they are few that of the segment before.
+    /// The centre of a new segment: the mean of its rows, or, of few rows, that of the segment before.
     fn centre(&self, last: Option<&Segment>, rows: Rows<'_>, (from, to): (usize, usize)) -> Centre {
         match last {
             _ if to - from >= ENOUGH => Centre::of(rows, from, to),

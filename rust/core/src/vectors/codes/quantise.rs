@@ -28,14 +28,14 @@ const LARGEST: f32 = 1e25;
 /// than all of them.
 pub(super) const SINGLE: f64 = 16.0 * f32::EPSILON as f64 / 2.0;
 
-/// What a centre adds to every score of a query, and to its bounds, in units of the query.
+/// The addend of a centre to every score of a query, and to its bounds, in units of the query.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shift {
     pub(super) by: f32,
     pub(super) error: f32,
 }
 
-/// What is known of a coded row besides its codes.
+/// The numbers of a coded row besides its codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Factors {
     /// The step of the codes; 0 when every code is 0.
@@ -140,17 +140,17 @@ pub(super) struct CodedQuery {
     pub(super) a: f32,
     /// Multiplies a row's length.
     pub(super) b: f32,
-    /// What a bound must be multiplied with to be a dot product.
+    /// The factor from a bound to a dot product.
     pub(super) unit: f64,
-    /// What float64 sums can be off by, for a row of length 1.
+    /// The error bound of float64 sums, for a row of length 1.
     pub(super) double: f64,
-    /// What half of a row's squared length is multiplied with, and what its score may be off by whatever the row: 0
-    /// where products are wanted.
+    /// The factor of half a row's squared length, and the error bound of its score for any row: 0 where products are
+    /// wanted.
     pub(super) inverse: f32,
     pub(super) constant: f32,
 }
 
-/// What is at most lost of a half squared length that is too small for float32, twice over.
+/// The error bound of a half squared length that is too small for float32, twice over.
 const LOST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 
 impl CodedQuery {
@@ -164,7 +164,7 @@ impl CodedQuery {
         Self { inverse: inverse as f32, constant, ..self }
     }
 
-    /// What a centre of a length adds to the scores, given its dot product with the query.
+    /// The addend of a centre of this length to the scores, from its dot product with the query.
     pub(super) fn shift(&self, dot: f64, length: f64) -> Shift {
         let by = dot / self.unit;
         // The dot product itself is rounded, and so is the part of the row's score that comes from its centre.
@@ -189,12 +189,12 @@ impl CodedQuery {
     }
 }
 
-/// By what part a float64 distance of vectors of so many components, or a squared length, can be off; more than that.
+/// The relative error bound, with room, of a float64 distance or squared length of vectors of `d` components.
 pub(super) fn relative(d: usize) -> f64 {
     (d as f64 + 16.0) * f64::EPSILON
 }
 
-/// How an integer product of a query becomes bounds of a score.
+/// The conversion of a query's integer products into bounds of scores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scores {
     pub(super) a: f32,
@@ -213,14 +213,13 @@ impl Scores {
         ((product << self.doublings) - self.less) as f32 * (self.step * scale) + self.shift.by
     }
 
-    /// How far from the middle a score can be.
+    /// The distance from the middle to either bound of a score.
     #[inline(always)]
     pub(super) fn error(&self, residual: f32, norm: f32) -> f32 {
         self.a * residual + self.b * norm + self.shift.error
     }
 
-    /// What half of a row's squared length takes from its score, at least and at most; not a number where that is beyond
-    /// float32.
+    /// The bounds of half a row's squared length, which its score is reduced by; NaN beyond float32.
     #[inline(always)]
     pub(super) fn less(&self, half: f32) -> (f32, f32) {
         let less = half * self.inverse;
@@ -253,7 +252,7 @@ impl<'a> Columns<'a> {
 }
 
 /// Write the upper bounds that belong to at most 64 integer products, and return which of them reach the floor, a bit
-/// each; inlined into every level's file. What is not a number reaches any floor.
+/// each; inlined into every level's file. NaN reaches any floor.
 #[inline(always)]
 pub(super) fn bounds_in_lanes(
     scores: &Scores,
@@ -291,7 +290,7 @@ pub(super) mod tests {
     use crate::simd::Level;
 
     thread_local! {
-        /// What the bounds of this thread's queries are multiplied with: a test of the proof makes them too small.
+        /// The factor of the bounds of this thread's queries: a test of the proof makes them too small.
         pub(in super::super) static BOUND: Cell<f32> = const { Cell::new(1.0) };
     }
 

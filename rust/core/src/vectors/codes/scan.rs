@@ -27,7 +27,7 @@ pub(super) struct Chunk {
     pub(super) rows: Range<usize>,
 }
 
-/// What is searched, and for what.
+/// The rows and queries of a search.
 pub(super) struct Task {
     pub(super) kernel: Kernel,
     pub(super) segments: Arc<Vec<Arc<Segment>>>,
@@ -41,35 +41,35 @@ pub(super) struct Task {
     pub(super) shifts: Vec<Arc<[Shift]>>,
     /// At least 1.
     pub(super) k: usize,
-    /// Whether the upper four bits are read first; `None` lets the rows left over decide.
+    /// True if the upper four bits are read first; `None` lets the rows left over decide.
     pub(super) front: Option<bool>,
 }
 
-/// What a thread needs from chunk to chunk.
+/// The scratch of a thread, reused from chunk to chunk.
 #[derive(Default)]
 pub(super) struct Scratch {
     tile: Tile,
     surveys: [Survey; FOUR],
 }
 
-/// What a query has seen the upper four bits leave over.
+/// The rows of a query that the upper four bits did not rule out.
 #[derive(Clone, Copy, Default)]
 struct Survey {
     /// Blocks to be read whole before the next try.
     rest: usize,
-    /// How many there were the last time.
+    /// The number at the last look.
     last: usize,
 }
 
 impl Survey {
-    /// Whether to try the upper four bits of the next block.
+    /// True if to try the upper four bits of the next block.
     fn tries(&mut self) -> bool {
         let tries = self.rest == 0;
         self.rest = self.rest.saturating_sub(1);
         tries
     }
 
-    /// Of a block's rows, so many were left over.
+    /// The share of a block's rows that was not ruled out.
     fn learn(&mut self, left: usize, of: usize) {
         let most = 2 * left > of;
         self.last = if most { (2 * self.last).clamp(SKIPPED.start, SKIPPED.end) } else { 0 };

@@ -22,23 +22,23 @@ const MOST_QUERIES: usize = if cfg!(test) { 300 } else { 4_096 };
 const ALONE_BYTES: usize = 32 << 20;
 /// More rows than this are not scored before the scan has ended: their floor would come dear.
 const MOST_LEARNT: usize = 64;
-/// How many rows ahead of the one being scored memory is asked.
+/// Rows to prefetch ahead of the one being scored.
 const AHEAD: usize = 4;
 
-/// What is wanted of a search, besides its queries.
+/// The options of a search, besides its queries.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// How many rows.
+    /// Maximum rows.
     pub k: usize,
     /// Which rows may be returned; `None` allows all.
     pub mask: Option<Mask<'a>>,
     /// The instructions to use.
     pub level: Level,
-    /// How many threads; `None` for as many as there are cores, or one where there is little to do.
+    /// The number of threads; `None` for as many as there are cores, or one where there is little to do.
     pub threads: Option<usize>,
     /// Only rows of at least this score.
     pub within: Option<f64>,
-    /// Whether the upper four bits of the codes are read first; `None` lets what they leave over decide. For tests.
+    /// True if the upper four bits of the codes are read first; `None` lets what they leave over decide. For tests.
     pub front: Option<bool>,
 }
 
@@ -78,7 +78,7 @@ pub fn top_k_batch_coded<'a>(
     Ok(found)
 }
 
-/// As [`top_k_batch_coded`], with room for so many rows of each query at a time.
+/// As [`top_k_batch_coded`], with room for `room` rows of each query at a time.
 pub(super) fn search_with_room<'a>(
     codes: &Codes,
     queries: Rows<'_>,
@@ -180,7 +180,7 @@ fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, reque
     (0..queries.n()).try_for_each(|query| rows.check_query(queries.row(query)))
 }
 
-/// What each segment's centre adds to the scores of each query; segments often share one.
+/// The addend of each segment's centre to the scores of each query; segments often share a centre.
 fn shifts(segments: &[Arc<Segment>], queries: Rows<'_>, coded: &[CodedQuery], level: Level) -> Vec<Arc<[Shift]>> {
     let mut shifts: Vec<Arc<[Shift]>> = Vec::with_capacity(segments.len());
     for (i, segment) in segments.iter().enumerate() {
@@ -289,19 +289,19 @@ impl Best<'_> {
         Hits { rows, scores }
     }
 
-    /// What the scores known so far prove, in units of the query: a row under it is not among the best.
+    /// The floor that the known scores prove, in units of the query: a row under it is not among the best.
     fn floor(&self) -> f32 {
         let floor = (self.product(self.least(&self.scored)) / self.unit) as f32;
         if floor.is_finite() { floor.next_down() } else { f32::NEG_INFINITY }
     }
 
-    /// Whether a row can have this score. Not a number: it can.
+    /// True if a row can have this score. Not a number: it can.
     fn reaches(&self, kept: &Kept, least: f64) -> bool {
         let upper = f64::from(kept.upper) * self.unit;
         upper >= self.product(least) || upper.is_nan()
     }
 
-    /// What a score proves of what the scan has bounds of.
+    /// The lower bound of the scanned product that a row needs to reach this score.
     fn product(&self, least: f64) -> f64 {
         self.measure.least(least, relative(self.query.len()))
     }

@@ -14,7 +14,7 @@ const FULL: usize = 1024;
 /// Codes of a segment made at once, at most: small enough to be allocated and freed without a thought.
 const MOST_BYTES: usize = 16 << 20;
 
-/// What is known of coded rows, one of each a row (of the planes, as many lines as a row has).
+/// The arrays of coded rows, one item a row (of the planes, as many lines as a row has).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Coded {
     pub(super) high: Array<Line>,
@@ -33,7 +33,7 @@ pub(super) struct Segment {
     first: usize,
     centre: Arc<Centre>,
     coded: Coded,
-    /// Whether later rows get a segment of their own, as those after a mapped one do.
+    /// True if later rows get a segment of their own, as those after a mapped one do.
     closed: bool,
 }
 
@@ -126,7 +126,7 @@ impl Segment {
         self.first + self.len()
     }
 
-    /// How many rows it still takes in.
+    /// The number of rows that still fit.
     pub(super) fn room(&self) -> usize {
         if self.closed { 0 } else { FULL.saturating_sub(self.len()) }
     }

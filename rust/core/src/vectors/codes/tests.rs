@@ -135,7 +135,7 @@ proptest! {
     }
 }
 
-/// What coding leaves out of one vector points along the other: the worst that Cauchy and Schwarz allow.
+/// The remainder of coding one vector points along the other: the worst case of the Cauchy-Schwarz inequality.
 #[test]
 fn the_bound_holds_where_every_rounding_goes_the_same_way() {
     for d in [2, 50, 384, 1500] {
@@ -199,8 +199,8 @@ fn close_rows(query: &[f32], first: Vec<f32>, second: Vec<f32>) -> Vec<f32> {
     data
 }
 
-/// Rows at the bound. Of one, everything that its codes leave out points along the query; the codes of the other leave
-/// nothing out. So either the upper bound of the better row or the lower bound of the other is as wrong as it can be.
+/// Rows at the bound. The remainder of the first points along the query; the codes of the second leave no remainder. So
+/// either the upper bound of the better row or the lower bound of the other is as wrong as it can be.
 #[test]
 fn rows_at_the_bound_are_found_and_lost_where_the_bound_is_a_tenth_smaller() {
     let d = 384;

@@ -9,7 +9,7 @@ use crate::simd::Vnni as Token;
 const WIDTH: usize = FOUR;
 /// Numbers of 32 bits in a register.
 const LANES: usize = 16;
-/// How many rows ahead memory is asked. From 4 to 48 rows made no difference beyond the noise of the machine measured.
+/// Rows to prefetch ahead. From 4 to 48 rows made no difference beyond the noise of the machine measured.
 const AHEAD: usize = 12;
 
 impl Token {
@@ -87,14 +87,14 @@ fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers
             let error = _mm512_fmadd_ps(a, column(of.residuals), _mm512_fmadd_ps(b, column(of.norms), error));
             let upper = _mm512_add_ps(middle, error);
             _mm512_storeu_ps(uppers.as_mut_ptr().add(first), upper);
-            // What is not a number is not under the floor.
+            // NaN is not under the floor.
             reach |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_NLT_UQ>(here, upper, floor)) << first;
         }
     }
     reach
 }
 
-/// What a pass over rows needs to know.
+/// The parameters of a pass over rows.
 #[derive(Clone, Copy)]
 struct Of {
     /// Lines of a row in a plane.

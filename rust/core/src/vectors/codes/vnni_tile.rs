@@ -61,7 +61,7 @@ unsafe fn lay_out(high: impl Fn(usize) -> *const Line, low: impl Fn(usize) -> *c
     for j in 0..LANES {
         // SAFETY: the caller gives readable, aligned lines.
         let (h, l) = unsafe { (_mm512_load_si512(high(j).cast()), _mm512_load_si512(low(j).cast())) };
-        // What a shift of 16-bit lanes brings in from the neighbour is masked away.
+        // The bits that a shift of 16-bit lanes moves in from the neighbour are masked.
         let up = _mm512_and_si512(_mm512_slli_epi16::<4>(h), upper);
         even[j] = _mm512_or_si512(up, _mm512_and_si512(l, lower));
         let down = _mm512_and_si512(_mm512_srli_epi16::<4>(l), lower);

@@ -1,7 +1,7 @@
 //! One search cut into small units that any thread may take.
 //!
-//! The thread that owns the search has the float32 rows, and may learn from what its units leave over: exact
-//! scores, which raise the floor for everybody. What is kept until the end has a bound, whatever the rows are.
+//! The thread that owns the search has the float32 rows, and may compute exact scores of the rows that its units keep,
+//! which raise the floor for all threads. The number kept until the end is bounded, whatever the rows are.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use crate::pool::Job;
 
 /// Queries that pass over the same block of rows before the next block is read.
 const TILE: usize = 256;
-/// What is kept of all queries together may take so many bytes, and of each query at least a few times the k best.
+/// Maximum bytes kept of all queries together; of each query at least a few times the k best are kept.
 const ROOM_BYTES: usize = 64 << 20;
 const LEAST_ROOM: usize = 1024;
 /// Upper halves of codes read by one unit: about ten microseconds for one query.
 const UNIT_BYTES: usize = 400 << 10;
 
-/// A task with its state: which units are taken, which are done, what they found.
+/// A task with its state: the units that are taken, those that are done, and their results.
 ///
-/// Units are taken in order by whoever is free. The owner scans again what somebody took and has not delivered; a unit
-/// counts once, whoever delivers it first.
+/// Free threads take units in order. The owner scans units again that were taken and not delivered; the first delivery
+/// of a unit counts.
 pub(super) struct Work {
     task: Task,
     chunks: Vec<Chunk>,
@@ -44,11 +44,11 @@ struct Found {
     kept: Vec<Option<Vec<Kept>>>,
 }
 
-/// What one thread knows of the tile it works at.
+/// The state of one thread in its tile.
 struct State {
     tile: usize,
     keeps: Vec<Keep>,
-    /// What the last unit kept, per query.
+    /// The rows that the last unit kept, per query.
     fresh: Vec<Vec<Kept>>,
     scratch: Scratch,
 }
@@ -68,7 +68,7 @@ pub(super) fn room(queries: usize, k: usize) -> usize {
 }
 
 impl Work {
-    /// With a floor to begin with and room for so many rows of each query.
+    /// A task with a floor to begin with and room for `room` rows of each query.
     pub(super) fn new(task: Task, floors: &[f32], room: usize) -> Self {
         let chunks = chunks(&task);
         let found = task.queries.chunks(TILE).map(|tile| {
