@@ -88,5 +88,5 @@ def test_folders_and_an_empty_vault(open_page, tmp_path):
         vault.sync(tmp_path / "notes")
         (tmp_path / "notes" / "two.md").write_text("# Two\n")
         page.reload()
-        page.wait_for_selector("text=not in step")
+        page.wait_for_selector("text=not in sync")
         assert page.inner_text(".tier-health tbody td >> nth=2") == "1"

@@ -88,8 +88,8 @@ impl Analysis {
     /// Where the numbers of the trigrams of each text begin, these, and how many each has with repeated ones.
     #[getter]
     fn trigrams<'py>(&self, py: Python<'py>) -> (Integers<'py>, Numbers<'py>, Integers<'py>) {
-        let found = &self.spelling;
-        (slice(py, &found.offsets), slice(py, &found.trigrams), slice(py, &found.lengths))
+        let results = &self.spelling;
+        (slice(py, &results.offsets), slice(py, &results.trigrams), slice(py, &results.lengths))
     }
 
     /// The terms of TF-IDF.
@@ -111,14 +111,14 @@ pub(super) fn analysed(py: Python<'_>, texts: Vec<Vec<PyBackedStr>>, searched: V
     py.detach(|| Analysis::of(&texts, &searched))
 }
 
-fn lists<'py>(py: Python<'py>, found: &terms::TermLists) -> Result<Lists<'py>> {
-    Ok((PyList::new(py, &found.names)?, slice(py, &found.offsets), slice(py, &found.terms)))
+fn lists<'py>(py: Python<'py>, results: &terms::TermLists) -> Result<Lists<'py>> {
+    Ok((PyList::new(py, &results.names)?, slice(py, &results.offsets), slice(py, &results.terms)))
 }
 
-fn rows<'py>(py: Python<'py>, found: &fts::ListedRows, columns: usize) -> Result<Rows<'py>> {
-    let (names, offsets, numbers) = lists(py, &found.terms)?;
-    let counts = array(py, found.counts.clone()).reshape([found.terms.terms.len(), columns])?;
-    Ok((names, offsets, numbers, counts, slice(py, &found.tokens)))
+fn rows<'py>(py: Python<'py>, results: &fts::ListedRows, columns: usize) -> Result<Rows<'py>> {
+    let (names, offsets, numbers) = lists(py, &results.terms)?;
+    let counts = array(py, results.counts.clone()).reshape([results.terms.terms.len(), columns])?;
+    Ok((names, offsets, numbers, counts, slice(py, &results.tokens)))
 }
 
 fn slice<'py, T: numpy::Element + Copy>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {

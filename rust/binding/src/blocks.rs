@@ -63,13 +63,13 @@ pub(super) fn merged_postings(
 /// Return the number of the postings in blocks, and a checksum of them.
 #[pyfunction]
 pub(super) fn checked_postings(py: Python<'_>, blocks: Blocks) -> Result<(u64, u64)> {
-    let found = py.detach(|| {
+    let results = py.detach(|| {
         blocks.iter().try_fold((0_u64, 0_u64), |(number, sum), (part, term, bytes)| {
             let (more, other) = blocks::checksum(*part, term, bytes)?;
             Ok::<_, Error>((number + more, sum.wrapping_add(other)))
         })
     })?;
-    Ok(found)
+    Ok(results)
 }
 
 /// Rows, scores, the number of matches, and of those that hold every needed word.
@@ -164,13 +164,13 @@ impl Begun {
     ) -> Result<(Integers<'py>, Doubles<'py>, usize, Option<usize>)> {
         let (most, constants) = (count("k", k)?, constants_of(Some(constants))?);
         let steps: Vec<_> = steps.into_iter().map(|(every, words)| Step { every, words }).collect();
-        let found = py.detach(|| {
+        let results = py.detach(|| {
             outside.sort_unstable();
             let cascade = Cascade { idf: &idf, steps: &steps, average, constants, outside: &outside, most };
             let counted = Counted { weights, entries: true, memories };
             blocks::rank_begun(&self.words(), &self.changes(), counted, &cascade)
         });
-        let (Ranked { best, matches, .. }, step) = found?;
+        let (Ranked { best, matches, .. }, step) = results?;
         let rows = array(py, best.iter().map(|best| best.row).collect());
         Ok((rows, array(py, best.iter().map(|best| best.score).collect()), matches, step))
     }

@@ -33,18 +33,18 @@ pub(super) fn chunk_markdown(
     let most_bytes = count("most_bytes", most_bytes)?;
     let (budget, variant) = settings(tokens, overlap, variant)?;
     py.detach(|| {
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         for chunk in chunks(text, budget, variant)? {
             let Chunk { text, first_line, last_line, .. } = chunk;
             if most_bytes == 0 || text.len() <= most_bytes {
                 let hash = sha256(&text);
-                found.push((text, first_line, last_line, hash));
+                results.push((text, first_line, last_line, hash));
                 continue;
             }
             let pieces = text::split_bytes(&text, most_bytes).into_iter();
-            found.extend(pieces.map(|piece| (piece.to_owned(), first_line, last_line, sha256(piece))));
+            results.extend(pieces.map(|piece| (piece.to_owned(), first_line, last_line, sha256(piece))));
         }
-        Ok(found)
+        Ok(results)
     })
 }
 

@@ -118,11 +118,12 @@ impl Codes {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
         let request = Request { front, ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
-        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
-        let found = checked([self.0.source(), rows.source().cloned()], found)?;
-        let width = found.first().map_or(0, |hits| hits.rows.len());
-        let (mut ids, mut scores) = (Vec::with_capacity(found.len() * width), Vec::with_capacity(found.len() * width));
-        for Hits { rows, scores: own } in found {
+        let results = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
+        let results = checked([self.0.source(), rows.source().cloned()], results)?;
+        let width = results.first().map_or(0, |hits| hits.rows.len());
+        let (mut ids, mut scores) =
+            (Vec::with_capacity(results.len() * width), Vec::with_capacity(results.len() * width));
+        for Hits { rows, scores: own } in results {
             ids.extend(rows.into_iter().map(|row| row as i64));
             scores.extend(self.shown(own));
         }
@@ -148,9 +149,9 @@ impl Codes {
         let least = if self.0.distances() { -radius } else { radius };
         let request = Request { front, within: Some(least), ..request(k, mask.as_ref(), kernel, threads)? };
         let (py, queries, rows) = (queries.py(), queries.rows()?, rows.rows()?);
-        let found = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
-        let found = checked([self.0.source(), rows.source().cloned()], found)?;
-        let each = found.into_iter();
+        let results = py.detach(|| vectors::top_k_batch_coded(&self.0, queries, rows, request));
+        let results = checked([self.0.source(), rows.source().cloned()], results)?;
+        let each = results.into_iter();
         Ok(each.map(|hits| (integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores)))).collect())
     }
 }

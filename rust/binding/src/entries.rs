@@ -37,9 +37,9 @@ pub(super) fn plain_row<'py>(
     span: &Value<'py>,
 ) -> PyResult<Option<Bound<'py, PyTuple>>> {
     let py = fields.py();
-    let Some(given) = fields.cast_exact::<PyDict>().ok().and_then(Given::read) else { return Ok(None) };
-    match given.converted(py, attrs, span) {
-        Ok(converted) => given.row(py, now, converted).map(|row| PyTuple::new(py, row)).transpose(),
+    let Some(input) = fields.cast_exact::<PyDict>().ok().and_then(Given::read) else { return Ok(None) };
+    match input.converted(py, attrs, span) {
+        Ok(converted) => input.row(py, now, converted).map(|row| PyTuple::new(py, row)).transpose(),
         Err(fault) if fault.is_instance_of::<PyException>(py) => Ok(None),
         // An interrupt.
         Err(fault) => Err(fault),
@@ -78,26 +78,26 @@ struct Given<'py>([Option<Value<'py>>; NAMES.len()]);
 impl<'py> Given<'py> {
     /// Read a dict; None when it holds a name that is unknown.
     fn read(dict: &Bound<'py, PyDict>) -> Option<Self> {
-        let mut given = Self::default();
+        let mut input = Self::default();
         for (name, value) in dict {
             let name = text(&name)?;
             let place = NAMES.iter().position(|&known| known == name)?;
             if !value.is_none() {
-                given.0[place] = Some(value);
+                input.0[place] = Some(value);
             }
         }
-        Some(given)
+        Some(input)
     }
 
     /// Return the columns of attrs and of the span, as these functions make them.
     fn converted(&self, py: Python<'py>, attrs: &Value<'py>, span: &Value<'py>) -> PyResult<[Value<'py>; 4]> {
         let [.., given_attrs, given_span] = &self.0;
         let attrs = match given_attrs {
-            Some(given) if !is_empty_dict(given) => attrs.call1((given,))?,
+            Some(input) if !is_empty_dict(input) => attrs.call1((input,))?,
             _ => intern!(py, "{}").as_any().clone(),
         };
         let [path, first_line, last_line] = match given_span {
-            Some(given) => span.call1((given,))?.extract()?,
+            Some(input) => span.call1((input,))?.extract()?,
             None => [none(py), none(py), none(py)],
         };
         Ok([attrs, path, first_line, last_line])
@@ -128,8 +128,8 @@ impl<'py> Given<'py> {
         }
         let (created_given, [created_at, updated_at, valid_from, valid_until]) = epochs(py, times, now)?;
         let empty = intern!(py, "").as_any();
-        let given = [title.as_ref()?, description.as_ref().unwrap_or(empty), context.as_ref().unwrap_or(empty)];
-        let texts = [text(given[0])?, text(given[1])?, text(given[2])?];
+        let input = [title.as_ref()?, description.as_ref().unwrap_or(empty), context.as_ref().unwrap_or(empty)];
+        let texts = [text(input[0])?, text(input[1])?, text(input[2])?];
         if !says_something(texts[0]) || texts.iter().map(|text| text.len()).sum::<usize>() > MOST_BYTES {
             return None;
         }
@@ -150,7 +150,7 @@ impl<'py> Given<'py> {
         };
         let others: Vec<&str> = texts[1..].iter().chain(&tags).copied().collect();
         let grams = entries::gram_text(text(&id)?, texts[0], &others);
-        let [title, description, context] = given.map(Clone::clone);
+        let [title, description, context] = input.map(Clone::clone);
         Some([
             id,
             kind.clone(),
@@ -186,9 +186,9 @@ impl<'py> Given<'py> {
 }
 
 /// True if the creation time was given, and the four times; None when one is no plain number, or two contradict.
-fn epochs<'py>(py: Python<'py>, given: &[Option<Value<'py>>], now: f64) -> Option<(Value<'py>, [Value<'py>; 4])> {
+fn epochs<'py>(py: Python<'py>, input: &[Option<Value<'py>>], now: f64) -> Option<(Value<'py>, [Value<'py>; 4])> {
     let mut times = [None; 4];
-    for (time, value) in times.iter_mut().zip(given) {
+    for (time, value) in times.iter_mut().zip(input) {
         *time = match value {
             Some(value) => Some(seconds(value)?),
             None => None,

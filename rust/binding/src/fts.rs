@@ -75,8 +75,8 @@ impl TextIndex {
         let named = |(term, count): (PyBackedBytes, u32)| (term.to_vec(), count);
         let counts: HashMap<Vec<u8>, u32> = pairs(counts)?.into_iter().map(named).collect();
         let begun = begun.map(pairs).transpose()?.unwrap_or_default().into_iter().map(named).collect();
-        let given = fts::Given { rows, tokens, counts: &counts, begun: &begun };
-        Ok(Statistics(py.detach(|| self.0.statistics_given(slots, &given))?))
+        let input = fts::Given { rows, tokens, counts: &counts, begun: &begun };
+        Ok(Statistics(py.detach(|| self.0.statistics_given(slots, &input))?))
     }
 }
 
@@ -134,8 +134,8 @@ fn borrowed<'a>(parts: &'a [Part<'_>], constants: Option<(f64, f64)>) -> Result<
 }
 
 /// The constants k1 and b of BM25, those of FTS5 if none are given.
-pub(super) fn constants_of(given: Option<(f64, f64)>) -> Result<Constants> {
-    let Some((k1, b)) = given else { return Ok(fts::FTS5) };
+pub(super) fn constants_of(input: Option<(f64, f64)>) -> Result<Constants> {
+    let Some((k1, b)) = input else { return Ok(fts::FTS5) };
     if !(k1.is_finite() && k1 > 0.0) {
         return Err(Error::Parameter { what: "k1", wanted: "finite and above 0", got: k1 }.into());
     }
@@ -166,8 +166,8 @@ pub(super) fn bm25_top_k<'py>(
     let mask = mask.map(|mask| mask.bytes()).transpose()?;
     let mask = mask.as_ref().map(Input::slice).transpose()?;
     let ties = ties.as_ref().map(Input::slice).transpose()?;
-    let found = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }));
-    let Hits { slots, scores, matches } = checked(sources(&parts), found)?;
+    let results = py.detach(|| fts::bm25_top_k(&parts, &terms, Wanted { k, mask, ties }));
+    let Hits { slots, scores, matches } = checked(sources(&parts), results)?;
     Ok((integers(py, &slots), array(py, scores), matches))
 }
 
@@ -182,8 +182,8 @@ pub(super) fn bm25_at<'py>(
     constants: Option<(f64, f64)>,
 ) -> Result<Doubles<'py>> {
     let (parts, slots) = (borrowed(&parts, constants)?, slots.slice()?);
-    let found = py.detach(|| fts::bm25_at(&parts, &terms, slots)).map(|scores| array(py, scores));
-    checked(sources(&parts), found)
+    let results = py.detach(|| fts::bm25_at(&parts, &terms, slots)).map(|scores| array(py, scores));
+    checked(sources(&parts), results)
 }
 
 /// The matches of texts with a query's terms: information, share, share by the title, likeness of the title to the
@@ -204,9 +204,9 @@ pub(super) fn matched_in<'py>(
     scores: Vec<f64>,
     begun: bool,
 ) -> Result<Held<'py>> {
-    let found = py.detach(|| fts::matched_in(&terms, (words, begun), (rows, &counts), &texts))?;
-    let reach = found.iter().zip(scores).map(|(found, score)| found.reached(score)).collect();
-    let column = |of: fn(&fts::Matched) -> f64| array(py, found.iter().map(of).collect());
-    let [information, share] = [column(|found| found.information), column(|found| found.share)];
-    Ok((information, share, column(|found| found.title), column(fts::Matched::titled), array(py, reach)))
+    let results = py.detach(|| fts::matched_in(&terms, (words, begun), (rows, &counts), &texts))?;
+    let reach = results.iter().zip(scores).map(|(results, score)| results.reached(score)).collect();
+    let column = |of: fn(&fts::Matched) -> f64| array(py, results.iter().map(of).collect());
+    let [information, share] = [column(|results| results.information), column(|results| results.share)];
+    Ok((information, share, column(|results| results.title), column(fts::Matched::titled), array(py, reach)))
 }

@@ -171,8 +171,8 @@ impl Formula {
             .map_or_else(|| Cow::Borrowed(&pool.get().0), |taken| Cow::Owned(pool.get().0.clone().with_taken(taken)));
         let facts = rules.map(|rules| (&rules.get().0, QueryFacts { now, domain }));
         // Candidates are few: giving the interpreter's lock away would cost more than the work.
-        let found = search::rank(&pool, &self.0, &weights, facts, least)?;
-        Ok(Ranking::new(names, found))
+        let results = search::rank(&pool, &self.0, &weights, facts, least)?;
+        Ok(Ranking::new(names, results))
     }
 }
 

@@ -78,12 +78,12 @@ impl Repository {
 
     fn symbols(&self, py: Python<'_>, words: Vec<String>, names: Vec<String>, limit: usize) -> Vec<Definition> {
         py.detach(|| {
-            let found = if words.is_empty() && names.is_empty() {
+            let results = if words.is_empty() && names.is_empty() {
                 (0..self.symbols.len().min(limit)).map(|at| (at, 0.0)).collect()
             } else {
                 self.symbols.rank(Asked { words: &words, names: &names }, limit)
             };
-            found.into_iter().map(|(at, score)| self.definition(at, score)).collect()
+            results.into_iter().map(|(at, score)| self.definition(at, score)).collect()
         })
     }
 }
@@ -94,12 +94,12 @@ impl Repository {
         if let Some(known) = self.inventory.as_ref().filter(|known| known.is_current()) {
             return (Arc::clone(known), false);
         }
-        let made = Inventory::walk(&self.folder, &self.bounds, deadline);
-        let late = made.cut() == Some(Cut::Time);
+        let result = Inventory::walk(&self.folder, &self.bounds, deadline);
+        let late = result.cut() == Some(Cut::Time);
         match &self.inventory {
             // Part of it is worth less than all of a moment ago.
-            Some(known) if late && known.files().len() > made.files().len() => (Arc::clone(known), true),
-            _ => (Arc::new(made), late),
+            Some(known) if late && known.files().len() > result.files().len() => (Arc::clone(known), true),
+            _ => (Arc::new(result), late),
         }
     }
 

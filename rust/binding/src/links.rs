@@ -55,8 +55,8 @@ impl Links {
         let (py, depth) = (anchors.py(), count("depth", depth)?);
         let most = most.map(|most| count("most", most)).transpose()?;
         let (anchors, known) = (anchors.slice()?, known.slice()?);
-        let found = py.detach(|| self.0.near(anchors, known, depth, most));
-        Ok((array(py, found.known), array(py, found.rows), array(py, found.steps)))
+        let results = py.detach(|| self.0.near(anchors, known, depth, most));
+        Ok((array(py, results.known), array(py, results.rows), array(py, results.steps)))
     }
 }
 

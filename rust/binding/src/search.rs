@@ -99,7 +99,7 @@ impl Corpus {
         text: Option<FullText>,
         terms: Option<(Py<TermIndex>, Py<Frequencies>)>,
     ) -> Result<Self> {
-        let made = Self {
+        let result = Self {
             rows: column(columns, "rows")?,
             created_at: column(columns, "created_at")?,
             updated_at: column(columns, "updated_at")?,
@@ -112,8 +112,8 @@ impl Corpus {
             text,
             terms,
         };
-        made.with(columns.py(), |corpus| Ok(corpus.checked().map(|_| ())?))?;
-        Ok(made)
+        result.with(columns.py(), |corpus| Ok(corpus.checked().map(|_| ())?))?;
+        Ok(result)
     }
 
     /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, whether no
@@ -151,9 +151,10 @@ impl Corpus {
         let queries = queries.iter().zip(&wanted).map(|(parts, own)| own.query(parts)).collect::<Result<Vec<_>>>()?;
         let recall =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
-        let found = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
-        let told = |one: search::Recalled| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step);
-        Ok(found.into_iter().map(told).collect())
+        let results = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
+        let outcome =
+            |one: search::Recalled| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step);
+        Ok(results.into_iter().map(outcome).collect())
     }
 
     /// Return the number of entries and how many of them hold each term, or what each begins in weighted columns; None
@@ -236,7 +237,7 @@ pub(super) fn edits_between(py: Python<'_>, word: &str, others: Vec<PyBackedStr>
 }
 
 fn listed(words: Vec<search::Word>) -> Vec<(String, usize, u32)> {
-    words.into_iter().map(|found| (found.word, found.edits, found.rows)).collect()
+    words.into_iter().map(|results| (results.word, results.edits, results.rows)).collect()
 }
 
 impl Corpus {

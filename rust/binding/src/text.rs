@@ -17,13 +17,13 @@ pub(super) fn windows(py: Python<'_>, text: &str, words: i64) -> Result<Vec<(usi
     let words = count("words", words)?;
     py.detach(|| {
         let mut at = 0;
-        let found = text::windows(text, words).into_iter().map(|window| {
+        let results = text::windows(text, words).into_iter().map(|window| {
             // Python counts characters.
             let start = at;
             at += text[window.start..window.end].chars().count();
             (start, at, window.first_line, window.last_line)
         });
-        Ok(found.collect())
+        Ok(results.collect())
     })
 }
 
@@ -43,8 +43,8 @@ impl Redactions {
     fn redact(&self, py: Python<'_>, text: PyBackedStr) -> (String, Vec<usize>) {
         py.detach(|| {
             let mut counts = vec![0; self.0.len()];
-            let made = self.0.redact(&text, &mut counts).into_owned();
-            (made, counts)
+            let result = self.0.redact(&text, &mut counts).into_owned();
+            (result, counts)
         })
     }
 
@@ -59,22 +59,22 @@ impl Redactions {
                 at = byte;
                 chars
             };
-            let found = self.0.spans(&text, &mut counts);
-            (found.iter().map(|one| (place(one.start), place(one.end), one.rule)).collect(), counts)
+            let results = self.0.spans(&text, &mut counts);
+            (results.iter().map(|one| (place(one.start), place(one.end), one.rule)).collect(), counts)
         })
     }
 
     /// Return of those texts that hold secrets the position, the masked text, and how many each rule found.
     fn redact_all(&self, py: Python<'_>, texts: Vec<PyBackedStr>) -> Vec<(usize, String, Vec<usize>)> {
         py.detach(|| {
-            let found = texts.iter().enumerate().filter_map(|(i, text)| {
+            let results = texts.iter().enumerate().filter_map(|(i, text)| {
                 let mut counts = vec![0; self.0.len()];
                 match self.0.redact(text, &mut counts) {
-                    Cow::Owned(made) => Some((i, made, counts)),
+                    Cow::Owned(result) => Some((i, result, counts)),
                     Cow::Borrowed(_) => None,
                 }
             });
-            found.collect()
+            results.collect()
         })
     }
 }

@@ -54,8 +54,8 @@ impl Sample {
         let population = population.map(|population| count("population", population)).transpose()?;
         let (py, alive, before) = (keys.py(), alive.bytes()?, before.map(|before| &before.get().0));
         let (rows, keys, slots, alive) = (rows.rows()?, keys.slice()?, slots.slice()?, alive.slice()?);
-        let made = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before, population)).map(Self);
-        checked([rows.source().cloned()], made)
+        let result = py.detach(|| vectors::Sample::new(rows, keys, slots, alive, before, population)).map(Self);
+        checked([rows.source().cloned()], result)
     }
 
     fn __len__(&self) -> usize {
@@ -70,8 +70,8 @@ impl Sample {
 
     /// The sample after rows with these keys came and others went, if it stays this one; None if it must be drawn
     /// again.
-    fn kept(&self, came: Vector<'_, u32>, went: Vector<'_, u32>) -> Result<Option<Self>> {
-        Ok(self.0.kept(came.slice()?, went.slice()?).map(Self))
+    fn kept(&self, added: Vector<'_, u32>, went: Vector<'_, u32>) -> Result<Option<Self>> {
+        Ok(self.0.kept(added.slice()?, went.slice()?).map(Self))
     }
 
     /// The number of live rows of the space.
@@ -100,7 +100,7 @@ impl Sample {
 
     /// Mean and standard deviation of the cosines of a unit query `(d,)`; None without rows.
     fn cosines(&self, query: Vector<'_, f32>) -> Result<Option<(f64, f64)>> {
-        Ok(self.0.cosines(query.slice()?)?.map(|found| (found.mean, found.deviation)))
+        Ok(self.0.cosines(query.slice()?)?.map(|results| (results.mean, results.deviation)))
     }
 }
 
@@ -150,6 +150,6 @@ pub(super) fn top_k<'py>(
 #[pyfunction]
 pub(super) fn cosine_at<'py>(query: Vector<'py, f64>, rows: Pieces<'py>, at: Vector<'py, i64>) -> Result<Doubles<'py>> {
     let (py, query, rows, at) = (query.py(), query.slice()?, rows.rows()?, at.slice()?);
-    let found = py.detach(|| vectors::cosine_at(query, rows, at)).map(|cosines| array(py, cosines));
-    checked([rows.source().cloned()], found)
+    let results = py.detach(|| vectors::cosine_at(query, rows, at)).map(|cosines| array(py, cosines));
+    checked([rows.source().cloned()], results)
 }

@@ -46,18 +46,18 @@ pub(super) fn walk_folder(
         pattern: globs(pattern.as_slice())?,
     };
     Ok(py.detach(|| {
-        let found = walk::walk(&folder, wanted);
-        let files = found.files.into_iter().map(|file| {
+        let results = walk::walk(&folder, wanted);
+        let files = results.files.into_iter().map(|file| {
             let (path, raw) = shown(&file.path);
             (path, raw, file.size, file.mtime_ns, file.session)
         });
-        let problems = found.problems.into_iter().map(|one| (shown(&one.path).0, one.reason.name(), one.detail));
+        let problems = results.problems.into_iter().map(|one| (shown(&one.path).0, one.reason.name(), one.detail));
         (
             files.collect(),
-            found.links.iter().map(|path| shown(path)).collect(),
-            found.folders.iter().map(|path| shown(path)).collect(),
+            results.links.iter().map(|path| shown(path)).collect(),
+            results.folders.iter().map(|path| shown(path)).collect(),
             problems.collect(),
-            found.others,
+            results.others,
         )
     }))
 }

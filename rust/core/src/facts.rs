@@ -8,23 +8,23 @@ use crate::error::{Error, Result};
 
 /// Return the Jaccard coefficient of two tag lists as sets of exact strings, 0..1; 0 when both are empty.
 pub fn jaccard<A: AsRef<str>, B: AsRef<str>>(query: &[A], tags: &[B]) -> f64 {
-    let asked: FxHashSet<&str> = query.iter().map(AsRef::as_ref).collect();
-    jaccard_with(&asked, tags)
+    let queries: FxHashSet<&str> = query.iter().map(AsRef::as_ref).collect();
+    jaccard_with(&queries, tags)
 }
 
 /// Return [`jaccard`] of the query's tags with each candidate's, `(m,)`.
 pub fn jaccards<A: AsRef<str>, B: AsRef<str>>(query: &[A], candidates: &[Vec<B>]) -> Vec<f64> {
-    let asked: FxHashSet<&str> = query.iter().map(AsRef::as_ref).collect();
-    candidates.iter().map(|tags| jaccard_with(&asked, tags)).collect()
+    let queries: FxHashSet<&str> = query.iter().map(AsRef::as_ref).collect();
+    candidates.iter().map(|tags| jaccard_with(&queries, tags)).collect()
 }
 
-fn jaccard_with<B: AsRef<str>>(asked: &FxHashSet<&str>, tags: &[B]) -> f64 {
-    if asked.is_empty() || tags.is_empty() {
+fn jaccard_with<B: AsRef<str>>(queries: &FxHashSet<&str>, tags: &[B]) -> f64 {
+    if queries.is_empty() || tags.is_empty() {
         return 0.0;
     }
     let held: FxHashSet<&str> = tags.iter().map(AsRef::as_ref).collect();
-    let shared = held.intersection(asked).count();
-    shared as f64 / (asked.len() + held.len() - shared) as f64
+    let shared = held.intersection(queries).count();
+    shared as f64 / (queries.len() + held.len() - shared) as f64
 }
 
 /// The times of candidates, each `(m,)`, in epoch seconds; NaN where absent.

@@ -98,7 +98,7 @@ function editing(target) {
   return target.closest("input:not([type=checkbox], [type=range], [type=radio]), textarea, select, [contenteditable]");
 }
 
-/** Whether a box is empty, or all of it is selected. */
+/** True if a box is empty, or all of it is selected. */
 function allSelected(box) {
   return box.selectionStart === 0 && box.selectionEnd === box.value.length;
 }

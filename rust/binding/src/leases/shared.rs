@@ -59,8 +59,8 @@ impl<T: Default + Send> Shared<T> {
         loop {
             // The clock is read only by those who wait.
             let waited = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
-            if let Some(found) = attempt(&mut locked(&self.inner), waited) {
-                return Ok(Some(found));
+            if let Some(results) = attempt(&mut locked(&self.inner), waited) {
+                return Ok(Some(results));
             }
             begun.get_or_insert_with(Instant::now);
             let left = timeout.map_or(TICK, |timeout| timeout.saturating_sub(waited));
@@ -100,6 +100,6 @@ impl Takers {
     }
 }
 
-pub fn seconds(given: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(given.min(1e9)).map_err(|fault| PyValueError::new_err(format!("{given} s: {fault}")))
+pub fn seconds(input: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(input.min(1e9)).map_err(|fault| PyValueError::new_err(format!("{input} s: {fault}")))
 }

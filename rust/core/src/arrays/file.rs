@@ -98,11 +98,11 @@ impl ArrayFile {
     /// # Errors
     /// [`Error::Damaged`] when there is none of that name, or its items have another size.
     pub fn column<T: Pod>(&self, name: &str) -> Result<Array<T>> {
-        let found = self.find(name)?;
-        if found.item_bytes != size_of::<T>() as u64 {
+        let results = self.find(name)?;
+        if results.item_bytes != size_of::<T>() as u64 {
             return Err(Error::Damaged { what: "the items of a column" });
         }
-        self.mapped(found)
+        self.mapped(results)
     }
 
     /// The bytes of a column, whatever its items.
@@ -285,8 +285,8 @@ mod tests {
             let mut flipped = content.clone();
             flipped[at] ^= 1 << (at % 8);
             std::fs::write(&path, &flipped).unwrap();
-            let found = ArrayFile::open(&path).and_then(|file| file.verify());
-            assert!(found.is_err() || (at >= HEAD_BYTES && padding(at)), "flipped at {at}");
+            let results = ArrayFile::open(&path).and_then(|file| file.verify());
+            assert!(results.is_err() || (at >= HEAD_BYTES && padding(at)), "flipped at {at}");
         }
     }
 
@@ -319,9 +319,9 @@ mod tests {
             let mut flipped = content.clone();
             flipped[first + at] ^= 1;
             std::fs::write(&other, &flipped).unwrap();
-            let found = ArrayFile::open(&other).unwrap();
-            assert_eq!(found.verify_column("small"), Ok(()));
-            assert_eq!(found.verify_column("large"), Err(Error::Damaged { what: "the content of a column" }), "{at}");
+            let results = ArrayFile::open(&other).unwrap();
+            assert_eq!(results.verify_column("small"), Ok(()));
+            assert_eq!(results.verify_column("large"), Err(Error::Damaged { what: "the content of a column" }), "{at}");
         }
         assert_eq!(file.verify_column("none"), Err(Error::Damaged { what: "a column's name" }));
     }

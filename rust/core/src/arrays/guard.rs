@@ -124,8 +124,8 @@ impl Place {
         let (flags, access) = (libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANON, libc::PROT_READ);
         // SAFETY: the range lies in a map of this process that its owner keeps while it is read, page by page, and only
         // pages that hold nothing any more are replaced. Readers see zeros, which are valid for all that is mapped.
-        let made = unsafe { libc::mmap(from as *mut c_void, end - from, access, flags, -1, 0) };
-        made != libc::MAP_FAILED
+        let result = unsafe { libc::mmap(from as *mut c_void, end - from, access, flags, -1, 0) };
+        result != libc::MAP_FAILED
     }
 }
 

@@ -126,12 +126,12 @@ mod tests {
         let folder = Folder::new("names");
         for count in [0_usize, 1, 2, 3, 4, 100, 1_000] {
             let texts: Vec<String> = (0..count).map(|i| format!("name {i}")).collect();
-            let given: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            let file = written(&folder, &count.to_string(), &given);
+            let input: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            let file = written(&folder, &count.to_string(), &input);
             let names = Names::open(&file, "x_").unwrap();
             assert_eq!((names.len(), names.is_empty()), (count, count == 0));
-            assert_eq!(names.iter().collect::<Vec<_>>(), given);
-            for (number, name) in (0..).zip(&given) {
+            assert_eq!(names.iter().collect::<Vec<_>>(), input);
+            for (number, name) in (0..).zip(&input) {
                 assert_eq!((names.find(name), names.get(number)), (Some(number), *name));
             }
             assert_eq!((names.find(b"another"), names.get(count as u32)), (None, &[][..]));

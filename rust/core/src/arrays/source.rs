@@ -55,8 +55,8 @@ pub(super) struct State {
 impl State {
     pub(super) fn of(file: &File) -> std::io::Result<Self> {
         use std::os::unix::fs::MetadataExt;
-        let found = file.metadata()?;
-        Ok(Self { bytes: found.len(), written: (found.mtime(), found.mtime_nsec()) })
+        let results = file.metadata()?;
+        Ok(Self { bytes: results.len(), written: (results.mtime(), results.mtime_nsec()) })
     }
 }
 

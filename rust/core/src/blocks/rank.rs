@@ -165,9 +165,9 @@ impl Lengths {
             None => length(),
             Some(known) if !known.is_nan() => *known,
             Some(_) => {
-                let made = length();
-                self.known[tokens as usize] = made;
-                made
+                let result = length();
+                self.known[tokens as usize] = result;
+                result
             }
         }
     }
@@ -282,9 +282,9 @@ impl<'a> Query<'a> {
         let whole = self.bits > 0 && self.holds_all(slot);
         self.matches += 1;
         self.whole += usize::from(whole);
-        let found = Best { whole, score: texts + grams, row };
-        if self.least.is_none_or(|least| found > least) {
-            self.least = self.best.push(found).or(self.least);
+        let results = Best { whole, score: texts + grams, row };
+        if self.least.is_none_or(|least| results > least) {
+            self.least = self.best.push(results).or(self.least);
         }
     }
 

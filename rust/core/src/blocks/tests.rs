@@ -90,8 +90,8 @@ proptest! {
         prop_assume!(!bytes.is_empty());
         let at = at.index(bytes.len());
         if cut { bytes.truncate(at) } else { bytes[at] = byte }
-        let asked = [Asked { part: 0, term: "term", weight: Some(1.0) }];
-        let _ = rank(&asked, &[(0, "term", &bytes)], &[&bytes], &ranking(&[], 3));
+        let queries = [Asked { part: 0, term: "term", weight: Some(1.0) }];
+        let _ = rank(&queries, &[(0, "term", &bytes)], &[&bytes], &ranking(&[], 3));
         let _ = (merge(&bytes, &bytes), folded(&[bytes]));
     }
 }
@@ -119,20 +119,20 @@ fn rows_that_hold_every_needed_word_come_first_then_by_score_then_by_row() {
         blocks_of(&postings).into_values().flatten().collect()
     };
     let (common, rare) = (held(&[1 << 10, 2 << 10, 3 << 10, 2_000 << 10]), held(&[2 << 10, 5 << 10]));
-    let asked = [
+    let queries = [
         Asked { part: 0, term: "common", weight: Some(1.0) },
         Asked { part: 0, term: "rare", weight: Some(9.0) },
         Asked { part: 0, term: "silent", weight: None },
     ];
     let blocks = [(0, "common", &*common), (0, "rare", &*rare), (0, "silent", &*common)];
-    let found = |needed: &[Vec<Way>], most| rank(&asked, &blocks, &[], &ranking(needed, most)).unwrap();
+    let results = |needed: &[Vec<Way>], most| rank(&queries, &blocks, &[], &ranking(needed, most)).unwrap();
     let rows = |ranked: &Ranked| ranked.best.iter().map(|best| best.row >> 10).collect::<Vec<_>>();
-    let by_score = found(&[], 3);
+    let by_score = results(&[], 3);
     assert_eq!((rows(&by_score), by_score.matches, by_score.whole), (vec![2, 5, 1], 5, 0));
     // The word "silent" is held where the term is, though it scores nothing.
-    let whole = found(&[vec![vec![vec![2]]], vec![vec![vec![0], vec![2]], vec![vec![1]]]], 9);
+    let whole = results(&[vec![vec![vec![2]]], vec![vec![vec![0], vec![2]], vec![vec![1]]]], 9);
     assert_eq!((rows(&whole), whole.whole), (vec![2, 1, 3, 2_000, 5], 4));
-    let none = found(&[vec![]], 9);
+    let none = results(&[vec![]], 9);
     assert_eq!((none.matches, none.whole), (5, 0));
 }
 
@@ -144,14 +144,14 @@ fn changes_stand_over_blocks_and_later_ones_over_earlier_ones() {
     put_change(&mut writes[0], 0, "term", &[gone, once(3 << 10, 10)]);
     put_change(&mut writes[1], 0, "other", &[once(4 << 10, 10)]);
     put_change(&mut writes[2], 0, "term", &[once(3 << 10, 1)]);
-    let asked = [Asked { part: 0, term: "term", weight: Some(1.0) }];
+    let queries = [Asked { part: 0, term: "term", weight: Some(1.0) }];
     let writes: Vec<&[u8]> = writes.iter().map(Vec::as_slice).collect();
     let outside = [2 << 10];
-    let found =
-        rank(&asked, &[(0, "term", &block)], &writes, &Ranking { outside: &outside, ..ranking(&[], 9) }).unwrap();
+    let results =
+        rank(&queries, &[(0, "term", &block)], &writes, &Ranking { outside: &outside, ..ranking(&[], 9) }).unwrap();
     let frequency_one = 2.2 / (1.0 + 1.2 * (0.25 + 0.75 / 10.0));
-    assert_eq!(found.best, [Best { whole: false, score: frequency_one, row: 3 << 10 }]);
-    assert_eq!(found.matches, 1);
+    assert_eq!(results.best, [Best { whole: false, score: frequency_one, row: 3 << 10 }]);
+    assert_eq!(results.matches, 1);
 }
 
 #[test]

@@ -179,15 +179,15 @@ mod tests {
         fn the_bits_of_a_range_are_its_numbers(bytes in bytes(), cuts in (0_usize..401, 0_usize..401)) {
             let mask = BitMask::from_bytes(&bytes);
             let (from, to) = (cuts.0.min(cuts.1).min(bytes.len()), cuts.0.max(cuts.1).min(bytes.len()));
-            let mut found = Vec::new();
+            let mut results = Vec::new();
             for part in mask.bits_in(from..to) {
                 let rows = part.first..part.first + part.len;
                 prop_assert!(from <= rows.start && rows.end <= to && part.len <= BITS);
-                found.extend(ones(part.bits).map(|bit| part.first + bit));
-                prop_assert!(found.last().is_some_and(|last| rows.contains(last)));
+                results.extend(ones(part.bits).map(|bit| part.first + bit));
+                prop_assert!(results.last().is_some_and(|last| rows.contains(last)));
             }
             let wanted: Vec<usize> = (from..to).filter(|&number| bytes[number] != 0).collect();
-            prop_assert_eq!(found, wanted);
+            prop_assert_eq!(results, wanted);
         }
 
         #[test]

@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn a_number_without_an_end_ends_with_its_list() {
-        let found: Vec<u32> = numbers(&[1, u16::MAX, u16::MAX, u16::MAX, u16::MAX]).collect();
-        assert_eq!((found.len(), found[0]), (2, 1));
+        let results: Vec<u32> = numbers(&[1, u16::MAX, u16::MAX, u16::MAX, u16::MAX]).collect();
+        assert_eq!((results.len(), results[0]), (2, 1));
         assert_eq!(numbers(&[1, 0x80_u8, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80]).collect::<Vec<_>>(), [1, 1]);
     }
 

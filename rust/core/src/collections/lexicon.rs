@@ -254,15 +254,15 @@ mod tests {
         #[test]
         fn terms_keep_their_numbers(names in prop::collection::vec("[ab]{1,3}|[a-c]{15,18}|\\PC{1,12}", 0..300), cut in 0..9_usize) {
             let parts: Vec<&[String]> = names.chunks(names.len() / (cut + 1) + 1).collect();
-            let made: Vec<Lexicon> = parts.iter().map(|part| {
+            let result: Vec<Lexicon> = parts.iter().map(|part| {
                 let mut lexicon = Lexicon::default();
                 part.iter().for_each(|name| { lexicon.number(Term::new(name)); });
                 lexicon
             }).collect();
-            let (one, numbers) = united(&made.iter().collect::<Vec<_>>());
+            let (one, numbers) = united(&result.iter().collect::<Vec<_>>());
             let sorted: BTreeSet<&String> = names.iter().collect();
             prop_assert!(one.texts().eq(sorted.into_iter().cloned()));
-            for ((part, lexicon), numbers) in parts.iter().zip(&made).zip(numbers) {
+            for ((part, lexicon), numbers) in parts.iter().zip(&result).zip(numbers) {
                 let distinct: BTreeSet<&String> = part.iter().collect();
                 prop_assert_eq!(lexicon.len(), distinct.len());
                 for name in *part {

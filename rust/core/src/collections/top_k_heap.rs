@@ -53,12 +53,12 @@ mod tests {
         ) {
             let (mut heap, mut seen, mut least) = (TopKHeap::new(k), Vec::new(), None);
             for &item in &items {
-                let told = heap.push(item);
+                let outcome = heap.push(item);
                 seen.push(item);
                 seen.sort_unstable_by(|a, b| b.cmp(a));
                 let wanted = k.checked_sub(1).and_then(|last| seen.get(last)).copied();
-                prop_assert!(told.is_none() || told == wanted);
-                least = told.or(least);
+                prop_assert!(outcome.is_none() || outcome == wanted);
+                least = outcome.or(least);
                 prop_assert_eq!(least, wanted);
             }
             seen.truncate(k);

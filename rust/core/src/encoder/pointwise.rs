@@ -209,12 +209,12 @@ mod tests {
         for kernel in kernels() {
             for n in [1, 2, 15, 16, 17, 64, 100] {
                 let row: Vec<f32> = (0..n).map(|i| (i as f32 * 1.7).sin() * 40.0).collect();
-                let mut found = row.clone();
-                kernel.softmax(&mut found, 0.25);
+                let mut results = row.clone();
+                kernel.softmax(&mut results, 0.25);
                 let top = row.iter().fold(f64::MIN, |a, &b| a.max(f64::from(b)));
                 let exact: Vec<f64> = row.iter().map(|&x| ((f64::from(x) - top) * 0.25).exp()).collect();
                 let total: f64 = exact.iter().sum();
-                for (y, e) in found.iter().zip(&exact) {
+                for (y, e) in results.iter().zip(&exact) {
                     assert!((f64::from(*y) - e / total).abs() < 1e-6, "{kernel:?} {n}");
                 }
             }

@@ -56,19 +56,19 @@ const TITLE_TIMES: usize = 3;
 /// of it. So a term of a row is a word or a gram and never both, and the rows that hold it are those of both tables.
 pub fn gram_text(id: &str, title: &str, texts: &[&str]) -> String {
     let of_title = grams(title);
-    let mut found: Vec<String> = of_title.iter().cycle().take(TITLE_TIMES * of_title.len()).cloned().collect();
-    texts.iter().for_each(|text| found.extend(grams(text)));
-    if found.is_empty() {
+    let mut results: Vec<String> = of_title.iter().cycle().take(TITLE_TIMES * of_title.len()).cloned().collect();
+    texts.iter().for_each(|text| results.extend(grams(text)));
+    if results.is_empty() {
         return String::new();
     }
     let own: FxHashSet<Vec<u8>> = [id, title].iter().chain(texts).flat_map(|text| index_terms(text)).collect();
     let mut known: FxHashMap<String, bool> = FxHashMap::default();
-    found.retain(|gram| {
+    results.retain(|gram| {
         // A gram is one term.
         let is_new = |gram: &String| index_terms(gram).first().is_some_and(|term| !own.contains(term));
         *known.entry(gram.clone()).or_insert_with_key(is_new)
     });
-    found.join(" ")
+    results.join(" ")
 }
 
 /// Leave of equal tags the first one.

@@ -114,9 +114,9 @@ mod tests {
 
     #[track_caller]
     fn gives(pool: &Pool, cosines: [f64; 3], t: [f64; 3], wanted: [f64; 3]) {
-        let found = estimated(cosines.to_vec(), &t, HOW, pool);
+        let results = estimated(cosines.to_vec(), &t, HOW, pool);
         let near = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12 || (a.is_nan() && b.is_nan());
-        assert!(found.iter().zip(wanted).all(near), "{found:?}");
+        assert!(results.iter().zip(wanted).all(near), "{results:?}");
     }
 
     #[test]

@@ -290,9 +290,9 @@ mod tests {
 
     #[track_caller]
     fn gives(expression: &Expression, wanted: [f64; 2]) {
-        let found = expression.values(&Two).unwrap();
-        let same = found.iter().zip(wanted).all(|(&x, w)| x == w || (x.is_nan() && w.is_nan()));
-        assert!(found.len() == wanted.len() && same, "{expression:?}: {found:?}");
+        let results = expression.values(&Two).unwrap();
+        let same = results.iter().zip(wanted).all(|(&x, w)| x == w || (x.is_nan() && w.is_nan()));
+        assert!(results.len() == wanted.len() && same, "{expression:?}: {results:?}");
     }
 
     #[test]
@@ -340,10 +340,10 @@ mod tests {
     fn the_highest_are_as_many_as_a_leg_takes() {
         let values = vec![0.5, NAN, 0.9, 0.9, -1.0];
         for (most, kept) in [(None, 4), (Some(9), 4), (Some(3), 3), (Some(1), 1), (Some(0), 0)] {
-            let found = highest(values.clone(), most);
-            assert_eq!(found.iter().filter(|x| !x.is_nan()).count(), kept, "{most:?}");
-            assert!(kept == 0 || found[2] == 0.9);
-            assert!(found.iter().zip(&values).all(|(x, value)| x.is_nan() || x == value));
+            let results = highest(values.clone(), most);
+            assert_eq!(results.iter().filter(|x| !x.is_nan()).count(), kept, "{most:?}");
+            assert!(kept == 0 || results[2] == 0.9);
+            assert!(results.iter().zip(&values).all(|(x, value)| x.is_nan() || x == value));
         }
         gives(&Expression::Top(Box::new(column("mixed"))), [4.0, -2.0]);
     }
@@ -376,17 +376,17 @@ mod tests {
         }
 
         let signals = [column("a"), Expression::Sum(vec![term(1.0, "a")], Missing::Share)];
-        let found = score(&signals, Missing::Share, &Nobody, &[0.5, 0.5]).unwrap();
-        assert_eq!((found.scores, found.order, found.signals), (vec![], vec![], vec![]));
+        let results = score(&signals, Missing::Share, &Nobody, &[0.5, 0.5]).unwrap();
+        assert_eq!((results.scores, results.order, results.signals), (vec![], vec![], vec![]));
     }
 
     #[test]
     fn unknown_signals_count_nothing_or_leave_their_weight_to_the_others() {
         let signals = [column("a"), column("nobody's")];
-        let found = score(&signals, Missing::Share, &Two, &[0.25, 0.75]).unwrap();
-        assert_eq!((found.scores, found.order, found.weights), (vec![4.0, 1.0], vec![0, 1], vec![1.0, 0.0]));
-        let found = score(&signals, Missing::Zero, &Two, &[0.25, 0.75]).unwrap();
-        assert_eq!((found.scores, found.signals), (vec![1.0, 0.25], vec![4.0, 1.0, 0.0, 0.0]));
+        let results = score(&signals, Missing::Share, &Two, &[0.25, 0.75]).unwrap();
+        assert_eq!((results.scores, results.order, results.weights), (vec![4.0, 1.0], vec![0, 1], vec![1.0, 0.0]));
+        let results = score(&signals, Missing::Zero, &Two, &[0.25, 0.75]).unwrap();
+        assert_eq!((results.scores, results.signals), (vec![1.0, 0.25], vec![4.0, 1.0, 0.0, 0.0]));
         assert!(score(&signals, Missing::Zero, &Two, &[1.0]).is_err());
     }
 }

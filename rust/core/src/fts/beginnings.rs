@@ -78,13 +78,13 @@ impl Beginnings {
         with_scorers(&[part], |scorers| {
             let Some(scorer) = scorers.first() else { return Ok(Vec::new()) };
             let rows = scorer.statistics.rows();
-            let told = |word: &&Beginning| (information_among(rows, word.count), idf(rows, word.count));
-            let told: Vec<(f64, f64)> = words.iter().map(told).collect();
-            let all: f64 = told.iter().map(|told| told.0).sum();
+            let outcome = |word: &&Beginning| (information_among(rows, word.count), idf(rows, word.count));
+            let outcome: Vec<(f64, f64)> = words.iter().map(outcome).collect();
+            let all: f64 = outcome.iter().map(|outcome| outcome.0).sum();
             let matched = |&slot: &i64| {
                 let slot = scorer.contents.check_slot(slot)?;
                 let (mut held, mut title, mut weight) = (0.0, 0.0, 0.0);
-                for (word, (idf, bm25)) in words.iter().zip(&told).filter(|(word, _)| word.rows.contains(slot)) {
+                for (word, (idf, bm25)) in words.iter().zip(&outcome).filter(|(word, _)| word.rows.contains(slot)) {
                     held += idf;
                     weight += bm25;
                     title += if word.in_title(scorer, slot) { *idf } else { 0.0 };
@@ -117,7 +117,7 @@ impl Beginning {
         }
         rows.intersect(slots);
         let count = match (scorer.statistics.begun(&stem)?, &terms[..]) {
-            (Some(given), _) => given,
+            (Some(input), _) => input,
             (None, &[one]) if every => scorer.statistics.count(one),
             (None, _) => rows.count() as u32,
         };
@@ -134,9 +134,9 @@ impl Beginning {
         if !self.rows.contains(slot) {
             return 0.0;
         }
-        let found: Vec<(u32, Posting)> =
+        let results: Vec<(u32, Posting)> =
             self.terms.iter().filter_map(|&term| Some((term, posting_at(scorer, term, slot)?))).collect();
-        scorer.score_together(scorer.statistics.idf(self.count), &found)
+        scorer.score_together(scorer.statistics.idf(self.count), &results)
     }
 
     /// Pass on what the word adds to the scores of rows, each row once.
@@ -151,14 +151,14 @@ impl Beginning {
             }
             return;
         }
-        let mut found: Vec<(u32, Posting)> = Vec::new();
+        let mut results: Vec<(u32, Posting)> = Vec::new();
         for &term in &self.terms {
             for run in scorer.contents.runs(term) {
-                found.extend(run.postings.iter().filter(|&posting| inside(posting)).map(|&posting| (term, posting)));
+                results.extend(run.postings.iter().filter(|&posting| inside(posting)).map(|&posting| (term, posting)));
             }
         }
-        found.sort_unstable_by_key(|(_, posting)| posting.slot);
-        for of_row in found.chunk_by(|a, b| a.1.slot == b.1.slot) {
+        results.sort_unstable_by_key(|(_, posting)| posting.slot);
+        for of_row in results.chunk_by(|a, b| a.1.slot == b.1.slot) {
             each(of_row[0].1.slot as usize, scorer.score_together(idf, of_row));
         }
     }

@@ -39,8 +39,8 @@ pub fn cascade_top_k(
             let rows = step.rows(&words, allowed);
             let matches = rows.count();
             if matches > 0 {
-                let found = if wanted.k == 0 { Vec::new() } else { best(scorer, &words, rows, matches, wanted) };
-                return Ok((Hits::of(&found, matches), Some(number)));
+                let results = if wanted.k == 0 { Vec::new() } else { best(scorer, &words, rows, matches, wanted) };
+                return Ok((Hits::of(&results, matches), Some(number)));
             }
         }
         Ok((Hits::default(), None))
@@ -58,9 +58,9 @@ pub fn cascade_at(part: Part<'_>, beginnings: &Beginnings, step: &Step, slots: &
         let score = |&slot: &i64| {
             let slot = scorer.contents.check_slot(slot)?;
             let holds = |word: &&Beginning| word.rows.contains(slot);
-            let found = if step.every { words.iter().all(holds) } else { words.iter().any(holds) };
+            let results = if step.every { words.iter().all(holds) } else { words.iter().any(holds) };
             let sum = || words.iter().fold(0.0, |sum, word| sum + word.score_at(scorer, slot));
-            Ok(if found && !words.is_empty() { sum() } else { f64::NAN })
+            Ok(if results && !words.is_empty() { sum() } else { f64::NAN })
         };
         slots.iter().map(score).collect()
     })

@@ -177,12 +177,12 @@ impl<'q, 'a> Words<'q, 'a> {
     /// A run of a list; slots below a limit count.
     fn new(list: &'q List<'a>, run: usize, limit: usize) -> Self {
         let Run { postings, bits, .. } = *list.run(run);
-        let made = || {
-            let mut made = BitMask::default();
-            list.run(run).mark(&mut made, limit);
-            (0, Cow::Owned(made.words().to_vec()))
+        let result = || {
+            let mut result = BitMask::default();
+            list.run(run).mark(&mut result, limit);
+            (0, Cow::Owned(result.words().to_vec()))
         };
-        let bits = bits.map_or_else(made, |(first, words)| (first, Cow::Borrowed(words)));
+        let bits = bits.map_or_else(result, |(first, words)| (first, Cow::Borrowed(words)));
         Self { list, postings, bits, held: [0; BLOCK], rows: [0; BLOCK], before: [0; BLOCK], end: 0 }
     }
 

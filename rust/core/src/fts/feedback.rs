@@ -127,8 +127,8 @@ mod tests {
         let ask = |rows, terms| {
             feedback_at(part, &["fox"], &[0, 1], &[0, 1, 2, 3], Feedback { rows, terms, agreeing: 1 }).unwrap()
         };
-        let found = ask(5, 20);
-        assert!(found[2] > 0.0 && found[3] == 0.0, "{found:?}");
+        let results = ask(5, 20);
+        assert!(results[2] > 0.0 && results[3] == 0.0, "{results:?}");
         // `den` is in both of the best rows, but in others too: `earth` tells more.
         let one = ask(2, 1);
         assert!(one[0] > 0.0 && one[1] == 0.0 && one[2] > 0.0, "{one:?}");

@@ -18,24 +18,24 @@ impl TextIndex {
     /// The terms of all slots.
     pub fn listed(&self) -> ListedRows {
         let (contents, columns) = (self.read(), self.columns());
-        let mut found = ListedRows { terms: TermLists::of(contents.names().names()), ..ListedRows::default() };
+        let mut results = ListedRows { terms: TermLists::of(contents.names().names()), ..ListedRows::default() };
         for slot in 0..contents.forward.len() {
-            contents.forward.get(slot).for_each(|term| found.terms.push(term));
-            found.terms.end();
-            found.tokens.push(contents.details.tokens(slot) as i32);
+            contents.forward.get(slot).for_each(|term| results.terms.push(term));
+            results.terms.end();
+            results.tokens.push(contents.details.tokens(slot) as i32);
         }
-        found.counts = vec![0; columns * found.terms.terms.len()];
+        results.counts = vec![0; columns * results.terms.terms.len()];
         // Terms ascend in every slot, so each slot is filled from its first term on.
-        let mut next: Vec<usize> = found.terms.offsets.iter().map(|&offset| columns * offset as usize).collect();
+        let mut next: Vec<usize> = results.terms.offsets.iter().map(|&offset| columns * offset as usize).collect();
         for term in 0..contents.terms() as u32 {
             for posting in contents.runs(term).iter().flat_map(|run| run.postings) {
-                let (counts, place) = (&mut found.counts, &mut next[posting.slot as usize]);
+                let (counts, place) = (&mut results.counts, &mut next[posting.slot as usize]);
                 let tuple = contents.details.column_counts.get(contents.details.of(term, *posting).0);
                 counts[*place..].iter_mut().zip(tuple).for_each(|(to, &count)| *to = count as i32);
                 *place += columns;
             }
         }
-        found
+        results
     }
 }
 
@@ -47,10 +47,10 @@ mod tests {
     fn every_count_stands_at_its_term() {
         let index = TextIndex::new(2).unwrap();
         index.append(&[["red fox", "foxes, red fox"], ["", ""], ["Blue", "fox"]]).unwrap();
-        let found = index.listed();
-        assert_eq!((&found.terms.offsets, &found.tokens), (&vec![0, 2, 2, 4], &vec![5, 0, 2]));
-        let name = |at: usize| found.terms.names[found.terms.terms[at] as usize].as_str();
-        let rows: Vec<_> = (0..4).map(|at| (name(at), &found.counts[2 * at..2 * at + 2])).collect();
+        let results = index.listed();
+        assert_eq!((&results.terms.offsets, &results.tokens), (&vec![0, 2, 2, 4], &vec![5, 0, 2]));
+        let name = |at: usize| results.terms.names[results.terms.terms[at] as usize].as_str();
+        let rows: Vec<_> = (0..4).map(|at| (name(at), &results.counts[2 * at..2 * at + 2])).collect();
         assert_eq!(rows[..2], [("red", &[1, 1][..]), ("fox", &[1, 2])]);
         assert_eq!(rows[2..], [("fox", &[0, 1][..]), ("blue", &[1, 0])]);
     }

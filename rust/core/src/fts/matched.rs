@@ -205,7 +205,7 @@ pub fn matched_in<T: AsRef<str>>(
     if counts.len() != terms.len() {
         return Err(Error::Length { what: "counts", got: counts.len(), wanted: terms.len() });
     }
-    let mut asked: Vec<(Vec<Vec<u8>>, f64, Role, f64)> = terms
+    let mut queries: Vec<(Vec<Vec<u8>>, f64, Role, f64)> = terms
         .iter()
         .zip(counts)
         .enumerate()
@@ -215,22 +215,22 @@ pub fn matched_in<T: AsRef<str>>(
         })
         .filter(|(term, ..)| !term.is_empty())
         .collect();
-    asked.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.cmp(&b.2)));
-    asked.dedup_by(|a, b| a.0 == b.0);
-    let all = Information::of(asked.iter().map(|&(_, idf, role, _)| (idf, role)));
+    queries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.2.cmp(&b.2)));
+    queries.dedup_by(|a, b| a.0 == b.0);
+    let all = Information::of(queries.iter().map(|&(_, idf, role, _)| (idf, role)));
     // The information of the terms that a text holds, of the words among them, and its tokens: those of words, and all.
     let held = |text: &T| {
         let mut number = TitleTokens::default();
-        let found = tokens_of(text.as_ref()).into_iter();
+        let results = tokens_of(text.as_ref()).into_iter();
         let tokens: Vec<Vec<u8>> =
-            found.inspect(|token| number.count(true, &token.word)).map(|token| token.term).collect();
+            results.inspect(|token| number.count(true, &token.word)).map(|token| token.term).collect();
         let same = |some: &[Vec<u8>], term: &[Vec<u8>]| match (some.split_last(), term.split_last()) {
             (Some((last, some)), Some((begin, term))) if begun => some == term && last.starts_with(begin),
             _ => some == term,
         };
         let mut covered = vec![false; tokens.len()];
         let (mut information, mut of_words, mut weight) = (0.0, 0.0, 0.0);
-        for (term, idf, role, bm25) in &asked {
+        for (term, idf, role, bm25) in &queries {
             let mut any = false;
             for (at, some) in tokens.windows(term.len()).enumerate().filter(|(_, some)| same(some, term)) {
                 any = true;
@@ -286,31 +286,34 @@ mod tests {
             Part { index: &entries, statistics: &all, weights: &[1.0; 5], constants: Constants::default() },
             Part { index: &grams, statistics: &other, weights: &[1.0], constants: Constants::default() },
         ];
-        let found = matched_at(&parts, &["fox", "foxes", "blue", "yak"], 4, &[0, 1, 2]).unwrap();
+        let results = matched_at(&parts, &["fox", "foxes", "blue", "yak"], 4, &[0, 1, 2]).unwrap();
         // Blue is a word of one row and a gram of another.
         let (fox, blue, yak) = (information(1_000, 2), information(1_000, 2), information(1_000, 0));
         let sum = blue + fox + yak;
         let weight = idf(3, 2);
-        assert_eq!(found[0], Matched { information: fox, share: fox / sum, title: fox / sum, covered: 0.5, weight });
+        assert_eq!(results[0], Matched { information: fox, share: fox / sum, title: fox / sum, covered: 0.5, weight });
         // The terms are summed in the order of their names.
         let (both, title) = (blue + fox, blue / sum);
         let second = Matched { information: both, share: both / sum, title, covered: 1.0, weight: 2.0 * weight };
-        assert_eq!(found[1], second);
-        assert_eq!(found[2], Matched { information: blue, share: blue / sum, title: 0.0, covered: 0.0, weight });
+        assert_eq!(results[1], second);
+        assert_eq!(results[2], Matched { information: blue, share: blue / sum, title: 0.0, covered: 0.0, weight });
         assert_eq!(matched_at::<&str>(&parts, &[], 0, &[0]).unwrap(), vec![Matched::default()]);
         let texts = [("red foxes", "a red foxes"), ("blue", "b blue a fox"), ("", "c blue")];
-        let asked = ["fox", "foxes", "blue", "yak"];
-        let twin = matched_in(&asked, (4, false), (3, &[2, 2, 2, 0]), &texts).unwrap();
-        assert_eq!((twin[0], twin[1].title), (found[0], found[1].title));
-        assert!((twin[1].information - found[1].information).abs() < 1e-12);
+        let queries = ["fox", "foxes", "blue", "yak"];
+        let twin = matched_in(&queries, (4, false), (3, &[2, 2, 2, 0]), &texts).unwrap();
+        assert_eq!((twin[0], twin[1].title), (results[0], results[1].title));
+        assert!((twin[1].information - results[1].information).abs() < 1e-12);
         assert!(matched_in(&["red fox", "a"], (2, false), (9, &[1, 1]), &texts).unwrap()[0].share == 1.0);
         for (begun, wanted) in [("re", [1.0, 0.0, 0.0]), ("red fo", [1.0, 0.0, 0.0]), ("ed", [0.0; 3])] {
-            let found = matched_in(&[begun, begun], (2, true), (9, &[1, 1]), &texts).unwrap();
-            assert_eq!(found.iter().map(|found| found.share).collect::<Vec<_>>(), wanted, "{begun}");
+            let results = matched_in(&[begun, begun], (2, true), (9, &[1, 1]), &texts).unwrap();
+            assert_eq!(results.iter().map(|results| results.share).collect::<Vec<_>>(), wanted, "{begun}");
         }
-        assert!(found[0].reached(weight) == found[0].share && found[0].reached(0.5 * weight) == 0.5 * found[0].share);
-        assert_eq!((found[0].reached(9.0), Matched::default().reached(1.0)), (found[0].share, 0.0));
-        assert!(matched_in(&asked, (4, false), (3, &[1]), &texts).is_err());
+        assert!(
+            results[0].reached(weight) == results[0].share
+                && results[0].reached(0.5 * weight) == 0.5 * results[0].share
+        );
+        assert_eq!((results[0].reached(9.0), Matched::default().reached(1.0)), (results[0].share, 0.0));
+        assert!(matched_in(&queries, (4, false), (3, &[1]), &texts).is_err());
         assert!(matched_at(&parts, &["fox"], 1, &[3]).is_err() && matched_at(&parts, &["a-b"], 1, &[0]).is_err());
     }
 }

@@ -29,13 +29,13 @@ pub fn bm25_top_k_first<T: AsRef<str>>(
         let mut others = whole.clone();
         whole.intersect(&holding(scorers, &allowed, &words));
         let count = whole.count();
-        let mut found = best_among(scorers, &allowed, &terms, &whole, wanted);
-        if found.len() < wanted.k && count < matches {
+        let mut results = best_among(scorers, &allowed, &terms, &whole, wanted);
+        if results.len() < wanted.k && count < matches {
             others.remove_all(&whole);
-            let rest = Wanted { k: wanted.k - found.len(), ..wanted };
-            found.extend(best_among(scorers, &allowed, &terms, &others, rest));
+            let rest = Wanted { k: wanted.k - results.len(), ..wanted };
+            results.extend(best_among(scorers, &allowed, &terms, &others, rest));
         }
-        Ok((Hits::of(&found, matches), count))
+        Ok((Hits::of(&results, matches), count))
     })
 }
 
@@ -58,8 +58,8 @@ pub fn holds_all_at(parts: &[Part<'_>], needed: &[Needed], slots: &[i64]) -> Res
             let holds = |term: &Vec<Option<u32>>| {
                 let in_part = |(scorer, number): (&Scorer<'_>, &Option<u32>)| {
                     let run = usize::from(slot >= scorer.contents.split());
-                    let found = |number| scorer.contents.runs(number)[run].find(slot).is_some();
-                    scorer.statistics.slots().contains(slot) && number.is_some_and(found)
+                    let results = |number| scorer.contents.runs(number)[run].find(slot).is_some();
+                    scorer.statistics.slots().contains(slot) && number.is_some_and(results)
                 };
                 scorers.iter().zip(term).any(in_part)
             };
@@ -102,12 +102,12 @@ fn holding(scorers: &[Scorer<'_>], allowed: &[BitMask], words: &[Word]) -> BitMa
 fn rows_with(scorers: &[Scorer<'_>], allowed: &[BitMask], terms: &[Vec<u8>]) -> BitMask {
     let mut all = BitMask::default();
     for (scorer, allowed) in scorers.iter().zip(allowed) {
-        let (mut found, limit) = (BitMask::default(), allowed.words().len() * 64);
+        let (mut results, limit) = (BitMask::default(), allowed.words().len() * 64);
         for number in terms.iter().filter_map(|term| scorer.contents.term(term)) {
-            scorer.contents.runs(number).iter().for_each(|run| run.mark(&mut found, limit));
+            scorer.contents.runs(number).iter().for_each(|run| run.mark(&mut results, limit));
         }
-        found.intersect(allowed);
-        all.unite(0, found.words());
+        results.intersect(allowed);
+        all.unite(0, results.words());
     }
     all
 }

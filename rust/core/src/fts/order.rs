@@ -61,11 +61,11 @@ mod tests {
                 continue;
             }
             for bytes in ["re", "red1", "é", "é2", "a-long-beginning-of-1", "f", "zz", "7"] {
-                let mut found = Vec::new();
-                order.beginning(&names, bytes.as_bytes(), |number| found.push(number));
-                found.sort_unstable();
+                let mut results = Vec::new();
+                order.beginning(&names, bytes.as_bytes(), |number| results.push(number));
+                results.sort_unstable();
                 let all = (0..names.len() as u32).filter(|&at| names.name(at).starts_with(bytes.as_bytes()));
-                assert!(all.eq(found.iter().copied()), "{bytes} of {i}");
+                assert!(all.eq(results.iter().copied()), "{bytes} of {i}");
             }
         }
         assert!(order.up_to_date(&names).len() > 2_000);

@@ -48,12 +48,12 @@ mod tests {
         let growing: Vec<u32> = (0..300).map(|i| i * i * i).collect();
         for slots in [&evenly[..], &evenly[..17], &evenly[..16], &evenly[..1], &[], &clumped, &growing] {
             let listed: Vec<Posting> = slots.iter().map(|&slot| posting(slot)).collect();
-            let asked = slots.iter().flat_map(|&slot| [slot.wrapping_sub(1), slot, slot.wrapping_add(1)]);
-            for slot in asked.chain([0, 1, 5_000, u32::MAX]) {
+            let wanted = slots.iter().flat_map(|&slot| [slot.wrapping_sub(1), slot, slot.wrapping_add(1)]);
+            for slot in wanted.chain([0, 1, 5_000, u32::MAX]) {
                 assert_eq!(place_of(&listed, slot), slots.partition_point(|&other| other < slot), "{slot}");
                 let run = Run { postings: &listed, ..Run::default() };
-                let found = run.find(slot as usize).map(|posting| posting.slot);
-                assert_eq!(found, slots.contains(&slot).then_some(slot));
+                let results = run.find(slot as usize).map(|posting| posting.slot);
+                assert_eq!(results, slots.contains(&slot).then_some(slot));
             }
         }
         let unsorted = [9, 3, 8].map(posting).repeat(20);

@@ -150,8 +150,8 @@ impl Details {
             let at = self.base_large.binary_search(&[term, slot]).ok()?;
             self.base_large_tuples.get(at)
         };
-        let found = if (slot as usize) < self.base_tokens.len() { in_base() } else { self.large.get(&(term, slot)) };
-        found.copied().unwrap_or(u32::from(TOO_LARGE))
+        let results = if (slot as usize) < self.base_tokens.len() { in_base() } else { self.large.get(&(term, slot)) };
+        results.copied().unwrap_or(u32::from(TOO_LARGE))
     }
 
     /// The tuple and the number of tokens of a term's posting.

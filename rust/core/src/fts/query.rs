@@ -90,10 +90,10 @@ impl<'a> Query<'a> {
     pub(super) fn matches(&self) -> BitMask {
         let mut all = BitMask::default();
         for (part, allowed) in self.allowed.iter().enumerate() {
-            let (mut found, limit) = (BitMask::default(), allowed.words().len() * 64);
-            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut found, limit));
-            found.intersect(allowed);
-            all.unite(0, found.words());
+            let (mut results, limit) = (BitMask::default(), allowed.words().len() * 64);
+            self.lists.iter().filter(|list| list.part == part).for_each(|list| list.mark(&mut results, limit));
+            results.intersect(allowed);
+            all.unite(0, results.words());
         }
         all
     }

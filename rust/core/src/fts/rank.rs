@@ -54,9 +54,9 @@ pub struct Hits {
 }
 
 impl Hits {
-    pub(super) fn of(found: &[Candidate], matches: usize) -> Self {
-        let slots = found.iter().map(|candidate| candidate.slot).collect();
-        Self { slots, scores: found.iter().map(|candidate| candidate.score).collect(), matches }
+    pub(super) fn of(results: &[Candidate], matches: usize) -> Self {
+        let slots = results.iter().map(|candidate| candidate.slot).collect();
+        Self { slots, scores: results.iter().map(|candidate| candidate.score).collect(), matches }
     }
 }
 
@@ -71,8 +71,8 @@ pub fn bm25_top_k<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T], wanted: Wanted
         let allowed = allowed(scorers, wanted)?;
         let mut query = Query::new(scorers, &allowed, &terms);
         let matches = query.matches().count();
-        let found = query.best(wanted.k, wanted.ties);
-        Ok(Hits::of(&found, matches))
+        let results = query.best(wanted.k, wanted.ties);
+        Ok(Hits::of(&results, matches))
     })
 }
 
@@ -113,11 +113,11 @@ pub fn rows_holding<T: AsRef<str>>(parts: &[Part<'_>], terms: &[T]) -> Result<Ve
 pub(super) fn single_terms<T: AsRef<str>>(terms: &[T]) -> Result<Vec<Vec<u8>>> {
     let mut single = Vec::with_capacity(terms.len());
     for term in terms {
-        let mut found = index_terms(term.as_ref());
-        if found.len() > 1 {
+        let mut results = index_terms(term.as_ref());
+        if results.len() > 1 {
             return Err(Error::Phrase { term: term.as_ref().to_owned() });
         }
-        single.extend(found.pop());
+        single.extend(results.pop());
     }
     Ok(single)
 }
@@ -185,12 +185,12 @@ mod tests {
 
     /// The formula as it is written, row by row.
     fn slow(rows: &[[String; 2]], live: &[bool], weights: [f64; 2], terms: &[&str]) -> Vec<f64> {
-        let found: Vec<Vec<Vec<Vec<u8>>>> =
+        let results: Vec<Vec<Vec<Vec<u8>>>> =
             rows.iter().map(|row| row.iter().map(|text| index_terms(text)).collect()).collect();
-        let tokens = |row: usize| found[row].iter().map(Vec::len).sum::<usize>() as f64;
+        let tokens = |row: usize| results[row].iter().map(Vec::len).sum::<usize>() as f64;
         let counted: Vec<usize> = (0..rows.len()).filter(|&row| live[row]).collect();
         let average = counted.iter().map(|&row| tokens(row)).sum::<f64>() / counted.len() as f64;
-        let holds = |row: usize, term: &[u8]| found[row].iter().flatten().any(|other| other == term);
+        let holds = |row: usize, term: &[u8]| results[row].iter().flatten().any(|other| other == term);
         let score = |row: usize| {
             let (mut score, mut matches) = (0.0, false);
             for term in terms.iter().flat_map(|term| index_terms(term)) {
@@ -198,7 +198,7 @@ mod tests {
                 let idf = ((counted.len() as f64 - df + 0.5) / (df + 0.5)).ln();
                 let idf = if idf <= 0.0 { 1e-6 } else { idf };
                 let mut f = 0.0;
-                for (texts, weight) in found[row].iter().zip(weights) {
+                for (texts, weight) in results[row].iter().zip(weights) {
                     texts.iter().filter(|other| **other == term).for_each(|_| f += weight);
                 }
                 matches |= holds(row, &term);
@@ -278,8 +278,8 @@ mod tests {
             let mut wanted: Vec<usize> =
                 (0..rows.len()).filter(|&i| !all[i].is_nan() && (!masked || mask[i] != 0)).collect();
             wanted.sort_by(|&a, &b| all[b].total_cmp(&all[a]).then((ties[a], a).cmp(&(ties[b], b))));
-            let asked = Wanted { k, mask: masked.then_some(&mask[..]), ties: Some(&ties) };
-            let hits = bm25_top_k(&[part], &terms, asked).unwrap();
+            let queries = Wanted { k, mask: masked.then_some(&mask[..]), ties: Some(&ties) };
+            let hits = bm25_top_k(&[part], &terms, queries).unwrap();
             prop_assert_eq!(hits.matches, wanted.len());
             wanted.truncate(k);
             prop_assert_eq!(hits.scores, wanted.iter().map(|&i| all[i]).collect::<Vec<_>>());

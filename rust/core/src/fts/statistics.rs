@@ -99,8 +99,8 @@ impl Statistics {
         }
         // Written in whole pieces; counts beyond the terms count nothing.
         let counts = SharedCounts::from_slice(&counts[..counts.len().min(contents.terms())]);
-        let found = Self { slots, rows, tokens, counts, ..Self::none(index) };
-        Ok(found.with_lengths())
+        let results = Self { slots, rows, tokens, counts, ..Self::none(index) };
+        Ok(results.with_lengths())
     }
 
     /// Write the statistics as columns of a file, their names beginning with `prefix`.
@@ -247,27 +247,27 @@ impl TextIndex {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::Repeated`] for a slot.
-    pub fn statistics_given<H: BuildHasher>(&self, slots: &[i64], given: &Given<'_, H>) -> Result<Statistics> {
-        let mut made = Statistics::none(self);
+    pub fn statistics_given<H: BuildHasher>(&self, slots: &[i64], input: &Given<'_, H>) -> Result<Statistics> {
+        let mut result = Statistics::none(self);
         let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
         for &slot in slots {
             let at = contents.check_slot(slot)?;
-            if made.slots.contains(at) {
+            if result.slots.contains(at) {
                 return Err(Error::Repeated { slot });
             }
-            made.slots.insert(at);
+            result.slots.insert(at);
         }
         let contents = Arc::make_mut(&mut contents);
         // A term that no row here holds gets a number too: its count is asked for by name.
         let mut number = |name: &[u8]| Some(contents.number(Term::of_bytes(name)?));
-        let named = given.counts.iter().filter_map(|(name, &count)| Some((number(name)?, count)));
+        let named = input.counts.iter().filter_map(|(name, &count)| Some((number(name)?, count)));
         let named: Vec<(u32, u32)> = named.collect();
-        made.counts.grow(contents.terms());
-        named.into_iter().for_each(|(term, count)| made.counts.set(term, count));
-        (made.rows, made.tokens) = (given.rows, given.tokens);
-        made.begun =
-            Some(given.begun.iter().map(|(stem, &count)| (stem.to_vec(), count)).chain([(Vec::new(), 0)]).collect());
-        Ok(made.with_lengths())
+        result.counts.grow(contents.terms());
+        named.into_iter().for_each(|(term, count)| result.counts.set(term, count));
+        (result.rows, result.tokens) = (input.rows, input.tokens);
+        result.begun =
+            Some(input.begun.iter().map(|(stem, &count)| (stem.to_vec(), count)).chain([(Vec::new(), 0)]).collect());
+        Ok(result.with_lengths())
     }
 }
 
@@ -329,21 +329,21 @@ mod tests {
         index.append(&[["red"], ["green red"]]).unwrap();
         let counts: HashMap<Vec<u8>, u32> =
             [("red", 7), ("violet", 3), ("", 1), ("a\0", 1)].map(|(name, count)| (name.into(), count)).into();
-        let given = |slots: &[i64]| {
+        let input = |slots: &[i64]| {
             index.statistics_given(slots, &Given { rows: 90, tokens: 400, counts: &counts, begun: &none })
         };
-        let made = given(&[1]).unwrap();
-        assert_eq!((made.rows(), made.tokens(), made.slots().count()), (90, 400, 1));
-        let counted = [&b"red"[..], b"violet", b"green", b"", b"a\0"].map(|term| made.document_frequency(term));
+        let result = input(&[1]).unwrap();
+        assert_eq!((result.rows(), result.tokens(), result.slots().count()), (90, 400, 1));
+        let counted = [&b"red"[..], b"violet", b"green", b"", b"a\0"].map(|term| result.document_frequency(term));
         assert_eq!(counted, [7, 3, 0, 0, 0]);
-        assert_eq!(made.length(4, FTS5), FTS5.k1 * (0.25 + 0.75 * 4.0 / (400.0 / 90.0)));
-        assert_eq!(given(&[2]).unwrap_err(), Error::OutOfRange { what: "slot", index: 2, len: 2 });
-        assert_eq!(given(&[0, 0]).unwrap_err(), Error::Repeated { slot: 0 });
-        assert_eq!(made.moved(&index, &[0], &[]).unwrap_err(), Error::Given);
+        assert_eq!(result.length(4, FTS5), FTS5.k1 * (0.25 + 0.75 * 4.0 / (400.0 / 90.0)));
+        assert_eq!(input(&[2]).unwrap_err(), Error::OutOfRange { what: "slot", index: 2, len: 2 });
+        assert_eq!(input(&[0, 0]).unwrap_err(), Error::Repeated { slot: 0 });
+        assert_eq!(result.moved(&index, &[0], &[]).unwrap_err(), Error::Given);
         let folder = Folder::new("given");
         let mut writer = ArrayWriter::create(&folder.file("a"), b"").unwrap();
-        assert_eq!(made.write(&mut writer, ""), Err(Error::Given));
-        assert_eq!((made.begun(b""), made.begun(b"re").is_err()), (Ok(Some(0)), true));
+        assert_eq!(result.write(&mut writer, ""), Err(Error::Given));
+        assert_eq!((result.begun(b""), result.begun(b"re").is_err()), (Ok(Some(0)), true));
         // A term that got its number before any row held it is like another.
         index.append(&[["violet violet"]]).unwrap();
         let later = index.statistics(&[0, 1, 2]).unwrap();

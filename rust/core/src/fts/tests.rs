@@ -128,8 +128,8 @@ proptest! {
             scores.iter().zip(&mask).filter(|(score, allowed)| !score.is_nan() && **allowed != 0).map(|(s, _)| *s).collect();
         wanted.sort_by(|a, b| b.total_cmp(a));
         wanted.truncate(k);
-        let found = bm25_top_k(&all[..1], &terms, Wanted { k, mask: Some(&mask), ties: None }).unwrap();
-        prop_assert_eq!(found.scores, wanted);
+        let results = bm25_top_k(&all[..1], &terms, Wanted { k, mask: Some(&mask), ties: None }).unwrap();
+        prop_assert_eq!(results.scores, wanted);
         prop_assert_eq!(best(&files), best(&memory));
     }
 }

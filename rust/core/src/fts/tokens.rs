@@ -48,13 +48,13 @@ pub struct Token {
 
 /// Return the tokens of a text in order, as FTS5 makes them.
 pub fn tokens(text: &str) -> Vec<Token> {
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     unicode61::split_at(text, |token, start, end| {
         let word = token.clone();
         word_to_term(token);
-        found.push(Token { word, term: token.clone(), place: start..end });
+        results.push(Token { word, term: token.clone(), place: start..end });
     });
-    found
+    results
 }
 
 #[cfg(test)]

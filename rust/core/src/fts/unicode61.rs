@@ -139,9 +139,9 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        split(text, &mut Vec::new(), |token| found.push(String::from_utf8(token.clone()).unwrap()));
-        found
+        let mut results = Vec::new();
+        split(text, &mut Vec::new(), |token| results.push(String::from_utf8(token.clone()).unwrap()));
+        results
     }
 
     #[test]
@@ -156,10 +156,12 @@ mod tests {
     #[test]
     fn tokens_come_with_their_places() {
         let text = " \u{301}Crème, 😀 BRÛLE\u{301}! हिन्दी 東京 x";
-        let mut found = Vec::new();
-        split_at(text, |token, start, end| found.push((String::from_utf8(token.clone()).unwrap(), &text[start..end])));
-        assert_eq!(found.iter().map(|(token, _)| token.clone()).collect::<Vec<_>>(), tokens(text));
-        assert_eq!(found[..2], [("creme".into(), "Crème"), ("brule".into(), "BRÛLE\u{301}")]);
+        let mut results = Vec::new();
+        split_at(text, |token, start, end| {
+            results.push((String::from_utf8(token.clone()).unwrap(), &text[start..end]))
+        });
+        assert_eq!(results.iter().map(|(token, _)| token.clone()).collect::<Vec<_>>(), tokens(text));
+        assert_eq!(results[..2], [("creme".into(), "Crème"), ("brule".into(), "BRÛLE\u{301}")]);
     }
 
     #[test]

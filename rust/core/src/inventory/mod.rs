@@ -79,48 +79,49 @@ impl Inventory {
     /// No link is followed. An unreadable path becomes a problem, and the walk goes on.
     pub fn walk(root: &Path, bounds: &Bounds, deadline: Option<Instant>) -> Self {
         let began = SystemTime::now().checked_sub(TICK).map_or(i64::MIN, nanoseconds);
-        let mut found = Self { root: root.to_owned(), steady: true, ..Self::default() };
+        let mut results = Self { root: root.to_owned(), steady: true, ..Self::default() };
         let rules = RulesRead::new(root, &bounds.ignore_files);
         if let Some(problem) = refused_root(root, &rules) {
-            found.problems.push(problem);
-            found.steady = false;
-            found.write_lines();
-            return found;
+            results.problems.push(problem);
+            results.steady = false;
+            results.write_lines();
+            return results;
         }
         let refused = Arc::new(Mutex::new(Vec::new()));
         for (at, entry) in entries(root, bounds, rules, &refused).enumerate() {
             if at % A_LOOK == 0 && deadline.is_some_and(|end| Instant::now() >= end) {
-                found.cut = Some(Cut::Time);
+                results.cut = Some(Cut::Time);
                 break;
             }
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(fault) => {
-                    found.problems.extend(problems_of(root, &fault));
+                    results.problems.extend(problems_of(root, &fault));
                     continue;
                 }
             };
             if let Some(fault) = entry.error() {
-                found.problems.extend(problems_of(root, fault));
+                results.problems.extend(problems_of(root, fault));
             }
             let (Ok(path), Some(kind)) = (entry.path().strip_prefix(root), entry.file_type()) else { continue };
             if kind.is_dir() {
-                found.look_at(path, bounds, began);
+                results.look_at(path, bounds, began);
             } else if kind.is_file() {
-                if found.files.len() >= bounds.most {
-                    found.cut = Some(Cut::Files);
+                if results.files.len() >= bounds.most {
+                    results.cut = Some(Cut::Files);
                     break;
                 }
-                found.files.push(File { path: path.to_owned(), shown: shown(path).0.into() });
+                results.files.push(File { path: path.to_owned(), shown: shown(path).0.into() });
             }
         }
-        found.problems.append(&mut refused.lock().unwrap_or_else(PoisonError::into_inner));
-        found.problems.sort_by(|one, other| one.path.cmp(&other.path));
+        results.problems.append(&mut refused.lock().unwrap_or_else(PoisonError::into_inner));
+        results.problems.sort_by(|one, other| one.path.cmp(&other.path));
         // An unreadable folder may be readable next time.
-        found.steady &= found.cut != Some(Cut::Time) && found.problems.iter().all(|one| one.reason == Reason::BadRule);
-        found.files.sort_by(|one, other| one.shown.cmp(&other.shown));
-        found.write_lines();
-        found
+        results.steady &=
+            results.cut != Some(Cut::Time) && results.problems.iter().all(|one| one.reason == Reason::BadRule);
+        results.files.sort_by(|one, other| one.shown.cmp(&other.shown));
+        results.write_lines();
+        results
     }
 
     /// True if a walk of now would find the same paths.

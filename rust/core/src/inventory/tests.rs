@@ -44,8 +44,8 @@ impl Folder {
     }
 
     fn paths(&self, most: usize) -> (Vec<String>, Option<Cut>) {
-        let found = Inventory::walk(&self.0, &bounds(most), None);
-        (found.files().iter().map(|file| file.shown.to_string()).collect(), found.cut())
+        let results = Inventory::walk(&self.0, &bounds(most), None);
+        (results.files().iter().map(|file| file.shown.to_string()).collect(), results.cut())
     }
 }
 
@@ -89,8 +89,8 @@ fn lists_what_no_rule_and_no_name_leaves_out_in_order() {
 #[test]
 fn a_folder_that_is_skipped_may_be_the_one_that_is_named() {
     let folder = Folder::new("named", &[("target/a.rs", "")]);
-    let found = Inventory::walk(&folder.0.join("target"), &bounds(10), None);
-    assert_eq!(found.files().len(), 1);
+    let results = Inventory::walk(&folder.0.join("target"), &bounds(10), None);
+    assert_eq!(results.files().len(), 1);
 }
 
 #[test]
@@ -125,19 +125,19 @@ fn what_changes_names_makes_another_walk_needed_and_nothing_else() {
 #[test]
 fn a_folder_that_is_not_there_is_a_problem_and_looked_for_again() {
     let folder = Folder::new("gone", &[]);
-    let found = Inventory::walk(&folder.0.join("no"), &bounds(10), None);
-    assert_eq!(found.problems()[0].reason, Reason::Vanished);
-    assert!(found.files().is_empty() && !found.is_current());
-    assert!(found.rank(&["a".into()], 10).is_empty());
+    let results = Inventory::walk(&folder.0.join("no"), &bounds(10), None);
+    assert_eq!(results.problems()[0].reason, Reason::Vanished);
+    assert!(results.files().is_empty() && !results.is_current());
+    assert!(results.rank(&["a".into()], 10).is_empty());
 }
 
 #[test]
 fn a_folder_whose_place_a_file_takes_is_looked_for_again() {
     let folder = Folder::new("taken", &[("a", "")]);
-    let found = Inventory::walk(&folder.0.join("a"), &bounds(10), None);
-    assert_eq!((found.problems()[0].reason, found.files().len()), (Reason::Unreadable, 0));
-    assert!(!found.is_current());
-    assert!(found.rank(&["a".into()], 10).is_empty());
+    let results = Inventory::walk(&folder.0.join("a"), &bounds(10), None);
+    assert_eq!((results.problems()[0].reason, results.files().len()), (Reason::Unreadable, 0));
+    assert!(!results.is_current());
+    assert!(results.rank(&["a".into()], 10).is_empty());
 }
 
 #[test]
@@ -145,10 +145,10 @@ fn nobody_waits_for_rules_that_are_a_pipe() {
     let folder = Folder::new("pipe", &[("b.rs", ""), ("a/c.rs", "")]);
     for place in [".gitignore", "a/.gitignore"] {
         assert!(std::process::Command::new("mkfifo").arg(folder.0.join(place)).status().unwrap().success());
-        let found = folder.inventory();
-        assert_eq!(found.problems()[0].reason, Reason::Unreadable);
+        let results = folder.inventory();
+        assert_eq!(results.problems()[0].reason, Reason::Unreadable);
         // Without its rules a folder would show what it is told to hide.
-        assert_eq!(found.files().len(), usize::from(place.starts_with('a')));
+        assert_eq!(results.files().len(), usize::from(place.starts_with('a')));
         remove_file(folder.0.join(place)).unwrap();
     }
 }
@@ -156,8 +156,8 @@ fn nobody_waits_for_rules_that_are_a_pipe() {
 #[test]
 fn a_walk_ends_with_its_time() {
     let folder = Folder::new("time", &[("a", ""), ("b", "")]);
-    let found = Inventory::walk(&folder.0, &bounds(10), Some(Instant::now()));
-    assert_eq!((found.cut(), found.is_current()), (Some(Cut::Time), false));
+    let results = Inventory::walk(&folder.0, &bounds(10), Some(Instant::now()));
+    assert_eq!((results.cut(), results.is_current()), (Some(Cut::Time), false));
 }
 
 #[test]

@@ -220,8 +220,8 @@ mod tests {
 
     #[test]
     fn columns_give_the_same_links_again_and_damaged_ones_are_refused() {
-        let made = Links::new(&[change(1, 2, 1, true), change(9, 1, 2, true)]).unwrap();
-        let moved = made.moved(&[change(1, 4, 3, true), change(1, 2, 4, false)]).unwrap();
+        let result = Links::new(&[change(1, 2, 1, true), change(9, 1, 2, true)]).unwrap();
+        let moved = result.moved(&[change(1, 4, 3, true), change(1, 2, 4, false)]).unwrap();
         let (rows, ends, lists) = moved.columns();
         assert_eq!(rows, [1, 4, 9]);
         let again = Links::of_columns(&rows, &ends, &lists).unwrap();

@@ -63,14 +63,14 @@ impl Links {
                 }
             }
         }
-        let asked: Vec<Option<u32>> = known.iter().map(|&row| self.number(row)).collect();
+        let wanted: Vec<Option<u32>> = known.iter().map(|&row| self.number(row)).collect();
         let steps = |number: u32| i64::from(nearest[number as usize]);
-        let found = asked.iter().map(|number| number.map_or(0, steps)).collect();
-        asked.iter().flatten().for_each(|&number| seen[number as usize] = usize::MAX);
+        let results = wanted.iter().map(|number| number.map_or(0, steps)).collect();
+        wanted.iter().flatten().for_each(|&number| seen[number as usize] = usize::MAX);
         reached.retain(|&number| seen[number as usize] != usize::MAX);
         reached.sort_by_key(|&number| nearest[number as usize]);
         let rows = reached.iter().map(|&number| self.row(number)).collect();
-        Near { known: found, rows, steps: reached.into_iter().map(steps).collect() }
+        Near { known: results, rows, steps: reached.into_iter().map(steps).collect() }
     }
 
     /// The steps to what an entry reaches, itself at 0.
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn steps_are_counted_from_the_nearest_other_anchor() {
         let chain = links(&[(1, 2), (2, 3), (3, 4), (4, 5)]);
-        let found = chain.near(&[1], &[1, 2, 9], 2, None);
-        assert_eq!(found, Near { known: vec![0, 1, 0], rows: vec![3], steps: vec![2] });
+        let results = chain.near(&[1], &[1, 2, 9], 2, None);
+        assert_eq!(results, Near { known: vec![0, 1, 0], rows: vec![3], steps: vec![2] });
         // Two anchors that are neighbours are near each other, and neither to itself.
-        let found = chain.near(&[2, 3], &[2, 3], 3, None);
-        assert_eq!(found, Near { known: vec![1, 1], rows: vec![1, 4, 5], steps: vec![1, 1, 2] });
+        let results = chain.near(&[2, 3], &[2, 3], 3, None);
+        assert_eq!(results, Near { known: vec![1, 1], rows: vec![1, 4, 5], steps: vec![1, 1, 2] });
         assert_eq!(chain.near(&[7], &[1], 2, None), Near { known: vec![0], ..Near::default() });
         assert_eq!(chain.near(&[1], &[2], 0, None), Near { known: vec![0], ..Near::default() });
     }
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn from_a_hub_only_so_many_are_walked_to() {
         let star = links(&(2..5_000).map(|leaf| (leaf, 1)).collect::<Vec<_>>());
-        let found = star.near(&[77], &[1], 2, Some(5));
-        assert_eq!((found.known, found.rows), (vec![1], vec![2, 3, 4, 5, 6]));
+        let results = star.near(&[77], &[1], 2, Some(5));
+        assert_eq!((results.known, results.rows), (vec![1], vec![2, 3, 4, 5, 6]));
         // A known leaf meets the anchor at the hub, though it is not among the hub's first.
         assert_eq!(star.near(&[77], &[78, 77], 2, Some(5)).known, [2, 0]);
         assert_eq!(star.near(&[77], &[78], 1, Some(5)).known, [0]);

@@ -114,16 +114,16 @@ mod tests {
     fn factors_multiply_and_an_unknown_one_changes_nothing() {
         let pool = pool(&[("half", &[0.5, NAN, 0.5]), ("double", &[NAN, 2.0, 2.0])]);
         let how = Adjustment { factors: vec![column("half"), column("double")], ..Adjustment::default() };
-        let found = adjusted(&how, &pool, &[0.8, 0.3, 0.5], None);
-        assert_eq!((found.scores, found.order), (vec![0.4, 0.6, 0.5], vec![1, 2, 0]));
+        let results = adjusted(&how, &pool, &[0.8, 0.3, 0.5], None);
+        assert_eq!((results.scores, results.order), (vec![0.4, 0.6, 0.5], vec![1, 2, 0]));
     }
 
     #[test]
     fn what_words_found_is_raised_to_the_floor_and_keeps_its_order() {
         let pool = pool(&[("bm25", &[1.0, 3.0, NAN, 0.0, 9.0])]);
         let how = Adjustment { floor: Some((column("bm25"), 0.35)), ..Adjustment::default() };
-        let found = adjusted(&how, &pool, &[0.1, 0.2, 0.3, 0.4, 0.5], None);
-        assert_eq!((found.scores, found.order), (vec![0.35, 0.35, 0.3, 0.4, 0.5], vec![4, 3, 1, 0, 2]));
+        let results = adjusted(&how, &pool, &[0.1, 0.2, 0.3, 0.4, 0.5], None);
+        assert_eq!((results.scores, results.order), (vec![0.35, 0.35, 0.3, 0.4, 0.5], vec![4, 3, 1, 0, 2]));
         let lower = adjusted(&how, &pool, &[0.1, 0.2, 0.3, 0.4, 0.5], Some(0.15));
         assert_eq!((lower.scores, lower.order), (vec![0.15, 0.2, 0.3, 0.4, 0.5], vec![4, 3, 2, 1, 0]));
     }
@@ -132,7 +132,7 @@ mod tests {
     fn the_pinned_come_first_the_highest_first() {
         let pool = pool(&[("path", &[NAN, 1.0, 3.0, 1.0, 0.0])]);
         let how = Adjustment { pinned: Some(column("path")), ..Adjustment::default() };
-        let found = adjusted(&how, &pool, &[0.9, 0.1, 0.2, 0.5, 2.0], None);
-        assert_eq!((found.scores, found.order), (vec![0.9, 1.0, 1.0, 1.0, 2.0], vec![2, 3, 1, 4, 0]));
+        let results = adjusted(&how, &pool, &[0.9, 0.1, 0.2, 0.5, 2.0], None);
+        assert_eq!((results.scores, results.order), (vec![0.9, 1.0, 1.0, 1.0, 2.0], vec![2, 3, 1, 4, 0]));
     }
 }

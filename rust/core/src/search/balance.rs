@@ -46,9 +46,9 @@ impl Balance {
     }
 
     fn times(&self, pool: &Pool) -> Option<f64> {
-        let found = prominence(pool)?;
+        let results = prominence(pool)?;
         // Among very few vectors nothing can stand out.
-        let times = if found > 0.0 { self.factor / found } else { MOST };
+        let times = if results > 0.0 { self.factor / results } else { MOST };
         Some(times.clamp(1.0 / MOST, MOST))
     }
 }
@@ -78,14 +78,14 @@ fn of_query(pool: &Pool) -> f64 {
         return 1.0;
     };
     let known = |&i: &usize| words[i] > 0.0 && !cosines[i].is_nan() && deviations[i] > 0.0;
-    let mut found: Vec<usize> = (0..pool.len()).filter(known).collect();
-    if found.len() < FEWEST || matched.iter().all(|&share| share < WELL_MATCHED) {
+    let mut results: Vec<usize> = (0..pool.len()).filter(known).collect();
+    if results.len() < FEWEST || matched.iter().all(|&share| share < WELL_MATCHED) {
         return 1.0;
     }
-    found.sort_by(|&a, &b| words[b].total_cmp(&words[a]).then(a.cmp(&b)));
-    found.truncate(MOST_COMPARED);
-    let sum: f64 = found.iter().map(|&i| (cosines[i] - means[i]) / deviations[i]).sum();
-    ((sum / found.len() as f64 - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT)).clamp(LEAST_KEPT, 1.0)
+    results.sort_by(|&a, &b| words[b].total_cmp(&words[a]).then(a.cmp(&b)));
+    results.truncate(MOST_COMPARED);
+    let sum: f64 = results.iter().map(|&i| (cosines[i] - means[i]) / deviations[i]).sum();
+    ((sum / results.len() as f64 - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT)).clamp(LEAST_KEPT, 1.0)
 }
 
 /// The distinction of the best cosine, relative to the best of as many random ones; None without cosines.

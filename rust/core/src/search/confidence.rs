@@ -43,15 +43,15 @@ impl Confidence {
     /// None is higher than that of a candidate which stands before it: where evidence and order disagree, each has the mean of
     /// theirs.
     pub(super) fn of(&self, pool: &Pool, order: &[usize]) -> (Vec<f64>, f64) {
-        let found = self.evidence(pool);
-        let placed = order.iter().map(|&i| logistic(self.logit(found[i])));
+        let results = self.evidence(pool);
+        let placed = order.iter().map(|&i| logistic(self.logit(results[i])));
         let mut each = vec![0.0; pool.len()];
         for (&i, confidence) in order.iter().zip(never_rising(placed)) {
             each[i] = confidence;
         }
         // With a vector and without one they are judged apart: the answer may be one whose vector has not come yet.
         let (known, unknown): (Vec<Evidence>, Vec<Evidence>) =
-            order.iter().map(|&i| found[i]).partition(|evidence| !evidence.cosine.is_nan());
+            order.iter().map(|&i| results[i]).partition(|evidence| !evidence.cosine.is_nan());
         let best = [known, unknown].into_iter().map(|part| self.logit(self.together(&part)));
         (each, best.filter(|logit| !logit.is_nan()).map(logistic).fold(0.0, f64::max))
     }
@@ -63,9 +63,9 @@ impl Confidence {
         let (cosine, mean) = (column("cosine"), column("pair_mean"));
         let one = |i: usize| {
             let [share, reach, information] = [matched, reach, information].map(|column| value(column, i));
-            let [reached, told, against] = self.words;
+            let [reached, outcome, against] = self.words;
             let believed = information / (information + self.information).max(f64::MIN_POSITIVE);
-            let words = self.nothing + reached * reach + share * (told * believed - against);
+            let words = self.nothing + reached * reach + share * (outcome * believed - against);
             let mean = value(mean, i);
             let mean = if mean.is_nan() { UNKNOWN_MEAN } else { mean.min(MOST_MEAN) };
             Evidence { words, cosine: (value(cosine, i) - mean) / (1.0 - mean) }
@@ -160,22 +160,22 @@ mod tests {
 
     #[test]
     fn words_that_are_certain_are_not_overruled_by_cosines() {
-        let found = pool(&[
+        let results = pool(&[
             ("matched", [1.0; 3]),
             ("information", [30.0; 3]),
             ("reach", [0.8; 3]),
             ("cosine", [0.4; 3]),
             ("pair_mean", [0.5; 3]),
         ]);
-        assert!(HOW.of(&found, &[0, 1, 2]).1 > 0.95);
+        assert!(HOW.of(&results, &[0, 1, 2]).1 > 0.95);
     }
 
     #[test]
     fn no_confidence_is_higher_than_one_before_it() {
-        let found = pool(&[("cosine", [0.2, 0.6, 0.4]), ("pair_mean", [0.2; 3])]);
+        let results = pool(&[("cosine", [0.2, 0.6, 0.4]), ("pair_mean", [0.2; 3])]);
         let alone = |x: f64| logistic(4.0 * x - 2.0);
         let mean = f64::midpoint(alone(0.0), alone(0.5));
-        let (each, best) = HOW.of(&found, &[0, 1, 2]);
+        let (each, best) = HOW.of(&results, &[0, 1, 2]);
         assert!((each[0] - mean).abs() < 1e-12 && each[1] == each[0] && (each[2] - alone(0.25)).abs() < 1e-12);
         assert!((best - alone(0.5)).abs() < 1e-12);
         let risen = never_rising([0.25, 0.5, 0.75].into_iter());
@@ -184,14 +184,14 @@ mod tests {
 
     #[test]
     fn an_answer_without_a_vector_is_not_hidden_by_others_that_have_one() {
-        let found = pool(&[
+        let results = pool(&[
             ("matched", [1.0, 0.1, 0.1]),
             ("information", [30.0, 3.0, 3.0]),
             ("reach", [0.8, 0.1, 0.1]),
             ("cosine", [f64::NAN, 0.1, 0.1]),
             ("pair_mean", [0.2; 3]),
         ]);
-        let (each, best) = HOW.of(&found, &[0, 1, 2]);
+        let (each, best) = HOW.of(&results, &[0, 1, 2]);
         assert!(best == each[0] && best > 0.9, "{each:?} {best}");
         assert_eq!(HOW.of(&pool(&[]), &[]).1, 0.0);
     }

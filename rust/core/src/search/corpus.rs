@@ -92,16 +92,16 @@ impl<'a> Corpus<'a> {
     pub(super) fn slots_of(&self, vectors: &[usize], scores: &[f64], slots: &[i64]) -> Result<Vec<i64>> {
         let slot = |&vector: &usize| slots.get(vector).copied();
         let out_of_range = || Error::Length { what: "the slots of vectors", got: slots.len(), wanted: vectors.len() };
-        let mut found: Vec<i64> =
+        let mut results: Vec<i64> =
             vectors.iter().map(|vector| slot(vector).ok_or_else(out_of_range)).collect::<Result<_>>()?;
-        self.check(&found)?;
-        let mut rest = &mut found[..];
+        self.check(&results)?;
+        let mut rest = &mut results[..];
         for equal in scores.chunk_by(|one, other| one == other) {
             let (these, others) = rest.split_at_mut(equal.len().min(rest.len()));
             these.sort_unstable_by_key(|&slot| self.rows[slot as usize]);
             rest = others;
         }
-        Ok(found)
+        Ok(results)
     }
 
     /// Fail unless the slots are some of this snapshot's.

@@ -332,8 +332,8 @@ mod tests {
 
     #[test]
     fn picking_candidates_picks_all_that_is_known_of_them() {
-        let found = pool(&["a", "b", "c"], "bm25", &[1.0, 2.0, 3.0]).at(&[2, 0]).unwrap();
-        assert_eq!((ids(&found), found.column("bm25").unwrap()), (vec!["c", "a"], &[3.0, 1.0][..]));
-        assert!(found.at(&[2]).is_err());
+        let results = pool(&["a", "b", "c"], "bm25", &[1.0, 2.0, 3.0]).at(&[2, 0]).unwrap();
+        assert_eq!((ids(&results), results.column("bm25").unwrap()), (vec!["c", "a"], &[3.0, 1.0][..]));
+        assert!(results.at(&[2]).is_err());
     }
 }

@@ -238,8 +238,8 @@ mod tests {
     #[test]
     fn names_keep_their_stop_words_and_are_terms_themselves() {
         let of = |text: &str| {
-            let found = query_terms(text, &StopWords::English, (true, true), 99, 1);
-            (found.terms.join(" "), found.words)
+            let results = query_terms(text, &StopWords::English, (true, true), 99, 1);
+            (results.terms.join(" "), results.words)
         };
         assert_eq!(of("how is is_zipfile used"), ("is is zipfile used iszipfile".to_owned(), 4));
         assert_eq!(of("the long-term plan"), ("long term plan".to_owned(), 3));
@@ -260,9 +260,9 @@ mod tests {
 
     #[test]
     fn grams_follow_the_words_and_the_rest_of_a_long_query_is_cut() {
-        let found = query_terms("getUserName red red", &StopWords::None, (true, true), 3, 2);
-        assert_eq!(found.terms[..3], ["getusername", "red", "red"]);
-        assert!(found.cut > 0);
+        let results = query_terms("getUserName red red", &StopWords::None, (true, true), 3, 2);
+        assert_eq!(results.terms[..3], ["getusername", "red", "red"]);
+        assert!(results.cut > 0);
         assert!(query_terms("getUserName", &StopWords::None, (false, true), 9, 2).terms == ["getusername"]);
     }
 }

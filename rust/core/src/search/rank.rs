@@ -211,20 +211,20 @@ mod tests {
         let pool = pool(&["warning", "critical", "odd"], &["a", "b", "a"]);
         let signals = [column("severity"), column("domain"), column("decay")];
         let at = QueryFacts { now: 10.0, domain: Some("a") };
-        let found = rank(&pool, &plain(&signals, Missing::Zero), &[1.0, 1.0, 1.0], Some((&rules, at)), None).unwrap();
-        assert_eq!(found.scored.signals[..3], [0.7, 1.0, 0.7]);
-        assert_eq!(found.scored.signals[3..6], [1.0, 0.0, 1.0]);
-        assert!(found.scored.signals[6..].iter().all(|x| (x - 0.5).abs() < 1e-12));
-        assert_eq!(found.scored.order, [0, 2, 1]);
+        let results = rank(&pool, &plain(&signals, Missing::Zero), &[1.0, 1.0, 1.0], Some((&rules, at)), None).unwrap();
+        assert_eq!(results.scored.signals[..3], [0.7, 1.0, 0.7]);
+        assert_eq!(results.scored.signals[3..6], [1.0, 0.0, 1.0]);
+        assert!(results.scored.signals[6..].iter().all(|x| (x - 0.5).abs() < 1e-12));
+        assert_eq!(results.scored.order, [0, 2, 1]);
     }
 
     #[test]
     fn candidates_of_a_fixed_score_stand_behind_equal_ones_and_the_cuts_count_both() {
         let pool = pool(&["x"; 3], &["a"; 3]).with_column(Cow::Borrowed("bm25"), vec![0.2, 0.9, 0.5]).unwrap();
-        let found = rank(&pool, &plain(&[column("bm25")], Missing::Zero), &[1.0], None, None).unwrap();
+        let results = rank(&pool, &plain(&[column("bm25")], Missing::Zero), &[1.0], None, None).unwrap();
         let best = |limit, score, count| -> Vec<Placed> {
             let least = Least { score, confidence: None };
-            found.best(limit, least, Fixed { count, score: 0.5 }).into_iter().map(|(placed, _)| placed).collect()
+            results.best(limit, least, Fixed { count, score: 0.5 }).into_iter().map(|(placed, _)| placed).collect()
         };
         use Placed::{Candidate, Fixed as Memory};
         assert_eq!(best(None, None, 2), [Candidate(1), Candidate(2), Memory(0), Memory(1), Candidate(0)]);
@@ -233,15 +233,15 @@ mod tests {
         assert_eq!(best(Some(0), None, 2), []);
         assert_eq!(best(None, None, 0), [Candidate(1), Candidate(2), Candidate(0)]);
         let sure = Least { score: None, confidence: Some(0.1) };
-        assert_eq!(found.best(None, sure, Fixed { count: 1, score: 0.5 }), []);
+        assert_eq!(results.best(None, sure, Fixed { count: 1, score: 0.5 }), []);
     }
 
     #[test]
     fn a_query_without_a_domain_leaves_the_signal_unknown() {
         let rules = FactRules::new([], 10.0, 0.25);
         let at = QueryFacts { now: 1.0, domain: None };
-        let found =
+        let results =
             rank(&pool(&["x"], &["a"]), &plain(&[column("domain")], Missing::Share), &[1.0], Some((&rules, at)), None);
-        assert!(found.unwrap().scored.signals[0].is_nan());
+        assert!(results.unwrap().scored.signals[0].is_nan());
     }
 }

@@ -141,11 +141,11 @@ fn nearest(
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
     let (mask, level) = (mask.as_deref(), Level::best());
-    let asked: Vec<(usize, &[f32])> =
+    let requested: Vec<(usize, &[f32])> =
         queries.iter().enumerate().filter_map(|(i, query)| Some((i, query.vector?.1))).collect();
     let k = request.k.1;
     let how = vectors::Request { k, mask, level, threads, within: None, front: None };
-    for batch in asked.chunks(BATCH) {
+    for batch in requested.chunks(BATCH) {
         let d = batch[0].1.len();
         if let Some((_, other)) = batch.iter().find(|(_, scan)| scan.len() != d) {
             return Err(Error::Length { what: "query", got: other.len(), wanted: d });

@@ -39,8 +39,8 @@ impl Selection {
     }
 
     fn at(&self, slot: i64) -> Result<u8> {
-        let found = usize::try_from(slot).ok().and_then(|slot| self.slots.get(slot)).copied();
-        found.ok_or(Error::OutOfRange { what: "slot", index: slot, len: self.slots.len() })
+        let results = usize::try_from(slot).ok().and_then(|slot| self.slots.get(slot)).copied();
+        results.ok_or(Error::OutOfRange { what: "slot", index: slot, len: self.slots.len() })
     }
 }
 

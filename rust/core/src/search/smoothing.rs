@@ -42,7 +42,7 @@ impl Unless {
             (best, second) = if sum > best { (sum, best) } else { (best, second.max(sum)) };
         }
         let leads = best - second >= self.lead * best;
-        if leads || prominence(pool).is_none_or(|found| found < self.prominence) {
+        if leads || prominence(pool).is_none_or(|results| results < self.prominence) {
             return 0.0;
         }
         // Sharing lowers the best: beside many that cannot share, those with a vector would fall behind.

@@ -23,12 +23,12 @@ pub struct Span {
 /// makes of the text: where such a term can be found in its word, that is the place, else the whole word.
 pub fn spans(text: &str, terms: &[String], prefixes: usize, grams: bool) -> Vec<Span> {
     let (whole, begun) = terms.split_at(prefixes.min(terms.len()));
-    let asked: Vec<Vec<Vec<u8>>> = whole.iter().map(|term| index_terms(term)).collect();
+    let queries: Vec<Vec<Vec<u8>>> = whole.iter().map(|term| index_terms(term)).collect();
     let begun: Vec<Token> = begun.iter().filter_map(|prefix| tokens(prefix).pop()).collect();
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
     let own = tokens(text);
     for (at, first) in own.iter().enumerate() {
-        for (number, term) in asked.iter().enumerate().filter(|(_, term)| !term.is_empty()) {
+        for (number, term) in queries.iter().enumerate().filter(|(_, term)| !term.is_empty()) {
             let Some(window) = own.get(at..at + term.len()) else { continue };
             if window.iter().zip(term).all(|(token, wanted)| token.term == *wanted) {
                 let end = window.last().map_or(first.place.end, |token| token.place.end);
@@ -46,7 +46,7 @@ pub fn spans(text: &str, terms: &[String], prefixes: usize, grams: bool) -> Vec<
         places_with_grams(text, |start, run, grams| {
             for gram in grams {
                 let term = index_terms(gram);
-                if let Some(number) = asked.iter().position(|other| !other.is_empty() && *other == term) {
+                if let Some(number) = queries.iter().position(|other| !other.is_empty() && *other == term) {
                     places(run, gram, |place| found.push((start + place.start..start + place.end, number)));
                 }
             }

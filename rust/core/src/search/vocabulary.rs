@@ -65,10 +65,10 @@ impl FullText<'_> {
             }
         });
         near.sort_unstable();
-        let mut found = self.counted(near.into_iter());
-        found.sort_by(|a, b| a.edits.cmp(&b.edits).then(b.rows.cmp(&a.rows)));
-        found.truncate(most);
-        found
+        let mut results = self.counted(near.into_iter());
+        results.sort_by(|a, b| a.edits.cmp(&b.edits).then(b.rows.cmp(&a.rows)));
+        results.truncate(most);
+        results
     }
 
     /// Return the words that begin with letters, the most frequent first.
@@ -81,10 +81,10 @@ impl FullText<'_> {
             }
         });
         begun.sort_unstable();
-        let mut found = self.counted(begun.into_iter());
-        found.sort_by_key(|found| std::cmp::Reverse(found.rows));
-        found.truncate(most);
-        found
+        let mut results = self.counted(begun.into_iter());
+        results.sort_by_key(|results| std::cmp::Reverse(results.rows));
+        results.truncate(most);
+        results
     }
 
     /// The words that rows hold, with their number; others were of entries that are gone.

@@ -134,8 +134,8 @@ static LANGUAGES: [Language; 17] = languages! {
 pub(super) fn of(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next()?;
     let (stem, ending) = name.rsplit_once('.')?;
-    let found = |ending: &str| LANGUAGES.iter().find(|language| language.endings.contains(&ending));
-    if stem.is_empty() { None } else { found(ending).or_else(|| found(&ending.to_lowercase())) }
+    let results = |ending: &str| LANGUAGES.iter().find(|language| language.endings.contains(&ending));
+    if stem.is_empty() { None } else { results(ending).or_else(|| results(&ending.to_lowercase())) }
 }
 
 /// True if a word defines nothing, whatever stands beside it.

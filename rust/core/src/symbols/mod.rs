@@ -78,42 +78,42 @@ impl Symbols {
         let (next, late, unreadable, left) =
             (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
-            let mut made = Vec::new();
+            let mut result = Vec::new();
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(file) = wanted.get(at) else { return made };
+                let Some(file) = wanted.get(at) else { return result };
                 let before = known(&file.shown);
                 if late.load(Ordering::Relaxed) || deadline.is_some_and(|end| Instant::now() >= end) {
                     late.store(true, Ordering::Relaxed);
                     left.fetch_add(1, Ordering::Relaxed);
-                    made.extend(before.map(|before| (at, Arc::clone(before))));
+                    result.extend(before.map(|before| (at, Arc::clone(before))));
                     continue;
                 }
                 let real = inventory.root().join(&file.path);
                 match read(&real, &file.shown, before, most_bytes) {
-                    Ok(scanned) => made.push((at, scanned)),
+                    Ok(scanned) => result.push((at, scanned)),
                     Err(_) => _ = unreadable.fetch_add(1, Ordering::Relaxed),
                 }
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let mut made = if wanted.len() < A_THREAD * 2 || threads == 1 {
+        let mut result = if wanted.len() < A_THREAD * 2 || threads == 1 {
             work()
         } else {
             std::thread::scope(|scope| {
                 let running: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-                let mut made = work();
+                let mut result = work();
                 for thread in running {
                     match thread.join() {
-                        Ok(more) => made.extend(more),
+                        Ok(more) => result.extend(more),
                         Err(panic) => std::panic::resume_unwind(panic),
                     }
                 }
-                made
+                result
             })
         };
-        made.sort_by_key(|&(at, _)| at);
-        let files: Vec<_> = made.into_iter().map(|(_, file)| file).collect();
+        result.sort_by_key(|&(at, _)| at);
+        let files: Vec<_> = result.into_iter().map(|(_, file)| file).collect();
         let (unreadable, left) = (unreadable.into_inner(), left.into_inner());
         match before {
             Some(before) if before.is_of(&files) && before.0.unreadable == unreadable && before.0.left == left => {
@@ -166,17 +166,17 @@ const A_THREAD: usize = 32;
 
 impl Table {
     fn new(files: Vec<Arc<Scanned>>, unreadable: usize, left: usize) -> Self {
-        let mut made = Self { unreadable, left, ..Self::default() };
+        let mut result = Self { unreadable, left, ..Self::default() };
         for file in &files {
-            made.firsts.push(made.letters.len());
-            made.letters.extend(file.names.lines().map(letters));
-            made.stems.push_str(&file.stems);
-            made.names.push_str(&file.names);
+            result.firsts.push(result.letters.len());
+            result.letters.extend(file.names.lines().map(letters));
+            result.stems.push_str(&file.stems);
+            result.names.push_str(&file.names);
         }
-        made.stem_starts = starts(&made.stems);
-        made.name_starts = starts(&made.names);
-        made.files = files;
-        made
+        result.stem_starts = starts(&result.stems);
+        result.name_starts = starts(&result.names);
+        result.files = files;
+        result
     }
 }
 
@@ -199,7 +199,7 @@ fn read(path: &Path, shown: &Arc<str>, before: Option<&Arc<Scanned>>, most: u64)
     if let Some(before) = before.filter(|one| one.steady && one.size == about.len() && one.mtime_ns == mtime_ns) {
         return Ok(Arc::clone(before));
     }
-    let mut made = Scanned {
+    let mut result = Scanned {
         path: Arc::clone(shown),
         size: about.len(),
         mtime_ns,
@@ -209,29 +209,29 @@ fn read(path: &Path, shown: &Arc<str>, before: Option<&Arc<Scanned>>, most: u64)
         names: String::new(),
     };
     if let (Some(text), Some(language)) = (text_of(path, &about, most)?, languages::of(shown)) {
-        made.symbols = scan::definitions(&text, language);
-        for symbol in &made.symbols {
-            made.stems.push('_');
+        result.symbols = scan::definitions(&text, language);
+        for symbol in &result.symbols {
+            result.stems.push('_');
             for part in parts(&symbol.name) {
-                made.stems.push_str(&String::from_utf8_lossy(&part));
-                made.stems.push('_');
+                result.stems.push_str(&String::from_utf8_lossy(&part));
+                result.stems.push('_');
             }
-            made.stems.push('\n');
-            made.names.push_str(&symbol.name.to_lowercase());
-            made.names.push('\n');
+            result.stems.push('\n');
+            result.names.push_str(&symbol.name.to_lowercase());
+            result.names.push('\n');
         }
     }
     // A file that is still being written is read again, but what was found is not thrown away for nothing.
     match before {
         Some(before)
-            if before.steady == made.steady
-                && before.size == made.size
-                && before.mtime_ns == made.mtime_ns
-                && before.symbols == made.symbols =>
+            if before.steady == result.steady
+                && before.size == result.size
+                && before.mtime_ns == result.mtime_ns
+                && before.symbols == result.symbols =>
         {
             Ok(Arc::clone(before))
         }
-        _ => Ok(Arc::new(made)),
+        _ => Ok(Arc::new(result)),
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) fn similarity_above(one: &[char], other: &[char], least: f64) -> Opti
     if longer == 0 || shorter as f64 / longer as f64 <= least {
         return None;
     }
-    Some(similarity(one, other)).filter(|&found| found > least)
+    Some(similarity(one, other)).filter(|&results| results > least)
 }
 
 /// As documented for names that were renamed: 1 where either holds the other, which has three characters or more; else

@@ -32,10 +32,10 @@ pub type Found = (usize, f64);
 
 impl Symbols {
     /// The symbols that a query means, the best first; equal ones by their words, then in the order of paths and lines.
-    pub fn rank(&self, asked: Asked<'_>, limit: usize) -> Vec<Found> {
-        let by_words = self.by_words(asked.words);
+    pub fn rank(&self, wanted: Asked<'_>, limit: usize) -> Vec<Found> {
+        let by_words = self.by_words(wanted.words);
         let mut scores = by_words.clone();
-        for name in asked.names {
+        for name in wanted.names {
             self.by_name(name, &mut scores);
         }
         let mut best: Vec<Found> = scores.into_iter().enumerate().filter(|&(_, score)| score > 0.0).collect();
@@ -54,7 +54,7 @@ impl Symbols {
             }
         }
         let count = self.len();
-        let (mut told, mut held, mut all) = (vec![0.0; count], vec![0.0; count], 0.0);
+        let (mut outcome, mut held, mut all) = (vec![0.0; count], vec![0.0; count], 0.0);
         let mut informations = Vec::new();
         for stem in &stems {
             let holding = self.holding(stem);
@@ -62,7 +62,7 @@ impl Symbols {
             informations.push(information);
             all += information;
             for (symbol, share) in holding {
-                told[symbol] += information * share;
+                outcome[symbol] += information * share;
                 held[symbol] += share;
             }
         }
@@ -70,18 +70,18 @@ impl Symbols {
         for symbol in (0..count).filter(|&symbol| held[symbol] > 0.0) {
             let line = &self.0.stems[self.0.stem_starts[symbol]..self.0.stem_starts[symbol + 1] - 1];
             let of_name = line.bytes().filter(|&byte| byte == b'_').count().saturating_sub(1).max(1);
-            let (q, n) = (told[symbol] / all, (held[symbol] / of_name as f64).min(1.0));
+            let (q, n) = (outcome[symbol] / all, (held[symbol] / of_name as f64).min(1.0));
             let in_path = paths.share(self, symbol, &stems, &informations) / all;
-            told[symbol] = BY_WORDS * 2.0 * q * n / (q + n) + BY_PATH * in_path;
+            outcome[symbol] = BY_WORDS * 2.0 * q * n / (q + n) + BY_PATH * in_path;
         }
-        told
+        outcome
     }
 
     /// The symbols whose name holds a stem, and whether it is a part of it (1) or begins one.
     fn holding(&self, stem: &str) -> Vec<(usize, f64)> {
         let (lines, starts) = (&self.0.stems, &self.0.stem_starts);
         let sought = format!("_{stem}");
-        let mut found: Vec<(usize, f64)> = Vec::new();
+        let mut results: Vec<(usize, f64)> = Vec::new();
         let mut symbol = 0;
         for (at, _) in lines.match_indices(&sought) {
             symbol += starts[symbol + 1..].partition_point(|&start| start <= at);
@@ -90,12 +90,12 @@ impl Symbols {
                 _ if stem.len() >= LEAST_BEGINNING => BEGINS,
                 _ => continue,
             };
-            match found.last_mut() {
+            match results.last_mut() {
                 Some(last) if last.0 == symbol => last.1 = last.1.max(share),
-                _ => found.push((symbol, share)),
+                _ => results.push((symbol, share)),
             }
         }
-        found
+        results
     }
 
     fn by_name(&self, name: &str, scores: &mut [f64]) {
@@ -121,7 +121,7 @@ impl Symbols {
                 }
                 let known: Vec<char> = known.chars().collect();
                 match similarity_above(&chars, &known, LEAST_ALIKE) {
-                    Some(found) => ALIKE * found,
+                    Some(results) => ALIKE * results,
                     None => continue,
                 }
             };

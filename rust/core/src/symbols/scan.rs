@@ -26,10 +26,10 @@ pub struct Symbol {
 /// Return what a text defines, in its order.
 pub(super) fn definitions(text: &str, language: &Language) -> Vec<Symbol> {
     let Some(pattern) = language.regex() else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     let (mut line, mut counted) = (1u32, 0);
     for groups in pattern.captures_iter(text) {
-        if found.len() == MOST {
+        if results.len() == MOST {
             break;
         }
         let group = |name| groups.name(name);
@@ -47,14 +47,14 @@ pub(super) fn definitions(text: &str, language: &Language) -> Vec<Symbol> {
         counted = named.start();
         let begins = text[..named.start()].rfind('\n').map_or(0, |at| at + 1);
         let ends = text[named.start()..].find('\n').map_or(text.len(), |at| named.start() + at);
-        found.push(Symbol {
+        results.push(Symbol {
             name: named.as_str().into(),
             kind: kind.split_whitespace().collect::<Vec<_>>().join(" ").into(),
             line,
             text: beginning(text[begins..ends].trim()).into(),
         });
     }
-    found
+    results
 }
 
 /// The first characters of a line.

@@ -145,11 +145,11 @@ impl TermIndex {
 
     /// Take the slots for some of a larger corpus: how many documents it has and how many of them hold each term is given.
     /// A term that is not named is unknown.
-    pub fn frequencies_given<H: BuildHasher>(&self, documents: usize, given: &HashMap<String, u32, H>) -> Frequencies {
+    pub fn frequencies_given<H: BuildHasher>(&self, documents: usize, input: &HashMap<String, u32, H>) -> Frequencies {
         let mut contents = self.shared.write();
         let contents = Arc::make_mut(&mut contents);
         let mut counts = vec![0; contents.terms()];
-        for (name, &count) in given {
+        for (name, &count) in input {
             // A term that no text here holds gets a number too: the query may hold it.
             let Some(term) = Term::of_bytes(name.as_bytes()) else { continue };
             let number = contents.number(term) as usize;

@@ -54,44 +54,44 @@ impl Sink for Needed {
 
 /// Return the words of a query in their order, each with its other forms and its pieces if `grams` are searched.
 pub fn needed(text: &str, grams: bool) -> Vec<Needed> {
-    let mut found = Vec::new();
+    let mut terms = Vec::new();
     split(text, false, |run| {
         let mut word = Needed { forms: vec![lower(run)], pieces: Vec::new() };
         if grams {
             of_run(run, Side::Query, &mut word);
         }
-        found.push(word);
+        terms.push(word);
     });
-    found
+    terms
 }
 
 /// Return the extra index terms of a text, repeated as often as they occur: those of its words in text order, then those
 /// of its names; empty for plain text.
 pub fn grams(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut terms = Vec::new();
     if may_have_grams(text) {
-        split(text, false, |run| of_run(run, Side::Index, &mut found));
-        for_each_name(text, |name| name.terms(|term| found.push(term)));
+        split(text, false, |run| of_run(run, Side::Index, &mut terms));
+        for_each_name(text, |name| name.terms(|term| terms.push(term)));
     }
-    found
+    terms
 }
 
 /// Call `each` with the place of every word and name of a text that has grams, what stands there, and its grams.
 pub fn places_with_grams(text: &str, mut each: impl FnMut(usize, &str, &[String])) {
-    let mut found = Vec::new();
+    let mut terms = Vec::new();
     split(text, false, |run| {
-        found.clear();
-        of_run(run, Side::Index, &mut found);
-        if !found.is_empty() {
+        terms.clear();
+        of_run(run, Side::Index, &mut terms);
+        if !terms.is_empty() {
             // A run is a part of the text.
-            each(run.raw().as_ptr() as usize - text.as_ptr() as usize, run.raw(), &found);
+            each(run.raw().as_ptr() as usize - text.as_ptr() as usize, run.raw(), &terms);
         }
     });
     for_each_name(text, |name| {
-        found.clear();
-        name.terms(|term| found.push(term));
-        if !found.is_empty() {
-            each(name.start(), name.raw(), &found);
+        terms.clear();
+        name.terms(|term| terms.push(term));
+        if !terms.is_empty() {
+            each(name.start(), name.raw(), &terms);
         }
     });
 }
@@ -113,35 +113,35 @@ fn may_have_grams(text: &str) -> bool {
 /// without the folded forms of words whose accents are asked for; of names only with `names`, and of none that may be an
 /// English compound.
 pub fn query_grams(text: &str, names: bool) -> Vec<String> {
-    let mut found = Vec::new();
-    split(text, false, |run| of_run(run, Side::Query, &mut found));
+    let mut terms = Vec::new();
+    split(text, false, |run| of_run(run, Side::Query, &mut terms));
     if names {
         for_each_name(text, |name| {
             if !name.is_compound() {
-                name.terms(|term| found.push(term));
+                name.terms(|term| terms.push(term));
             }
         });
     }
     let mut seen = FxHashSet::default();
-    found.retain(|term| seen.insert(term.clone()));
-    found
+    terms.retain(|term| seen.insert(term.clone()));
+    terms
 }
 
 /// Return the words of a query's names, in lower case.
 pub fn words_of_names(text: &str) -> FxHashSet<String> {
-    let mut found = FxHashSet::default();
+    let mut terms = FxHashSet::default();
     for_each_name(text, |name| {
         if !name.is_compound() {
-            found.extend(name.words().map(lower));
+            terms.extend(name.words().map(lower));
         }
     });
-    found
+    terms
 }
 
-fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
+fn of_run(run: Run<'_>, side: Side, sink: &mut impl Sink) {
     let text = run.text();
     if run.ascii && !run.joined {
-        parts(&text, found);
+        parts(&text, sink);
         return;
     }
     let folded = fold(&text);
@@ -150,45 +150,45 @@ fn of_run(run: Run<'_>, side: Side, found: &mut impl Sink) {
     }
     let cut = stretches(&folded);
     if cut.iter().all(|&(class, _)| class == Spacing::Spaced) {
-        of_word(&text, folded, run.joined, side, found);
+        of_word(&text, folded, run.joined, side, sink);
         return;
     }
     if let [(Spacing::Hangul, word)] = cut[..] {
         // Up to two syllables the word is its own pair, unless SQLite saw it spelled otherwise.
         if word != text {
-            found.form(word.to_owned());
+            sink.form(word.to_owned());
         }
         match (word.chars().count(), side) {
             (2, Side::Query) => {}
-            (2, Side::Index) => word.chars().for_each(|c| found.piece(c.to_string())),
-            _ => pairs(word, side, found),
+            (2, Side::Index) => word.chars().for_each(|c| sink.piece(c.to_string())),
+            _ => pairs(word, side, sink),
         }
         return;
     }
     for (class, part) in cut {
         match class {
-            Spacing::Spaced => found.piece(part.to_owned()),
+            Spacing::Spaced => sink.piece(part.to_owned()),
             // A particle behind a word of another script need not be there.
             Spacing::Hangul if side == Side::Query && part.chars().count() == 1 => {}
-            Spacing::Hangul | Spacing::Unspaced => pairs(part, side, found),
+            Spacing::Hangul | Spacing::Unspaced => pairs(part, side, sink),
         }
     }
 }
 
 /// Push every two adjacent characters of a stretch, marks left out as SQLite leaves them out. A lone character stands for
 /// itself and, in an index, every Han character, kana and Hangul syllable does.
-fn pairs(stretch: &str, side: Side, found: &mut impl Sink) {
+fn pairs(stretch: &str, side: Side, sink: &mut impl Sink) {
     let letters: Vec<char> = stretch.chars().filter(|&c| !is_mark(c)).collect();
     if let [lone] = &letters[..] {
-        found.piece(lone.to_string());
+        sink.piece(lone.to_string());
         return;
     }
     for (i, &c) in letters.iter().enumerate() {
         if side == Side::Index && is_word_alone(c) {
-            found.piece(c.to_string());
+            sink.piece(c.to_string());
         }
         if let Some(&next) = letters.get(i + 1) {
-            found.piece(String::from_iter([c, next]));
+            sink.piece(String::from_iter([c, next]));
         }
     }
 }
@@ -197,14 +197,14 @@ fn pairs(stretch: &str, side: Side, found: &mut impl Sink) {
 ///
 /// In Vietnamese da, đa and đã are three words, and SQLite makes two of them one. A query with accents means its own:
 /// the form with accents is another term, and đ is not folded once more.
-fn of_word(text: &str, folded: String, joined: bool, side: Side, found: &mut impl Sink) {
+fn of_word(text: &str, folded: String, joined: bool, side: Side, sink: &mut impl Sink) {
     let (spelled, accented, plain) = (spell_umlauts(text), accented(text), unicode61(text));
     let asked_as_it_is = side == Side::Query && accented.is_some() && plain.replace('đ', "d") == folded;
     if (joined || folded != plain) && !asked_as_it_is {
-        found.form(folded);
+        sink.form(folded);
     }
-    accented.into_iter().chain(spelled).for_each(|form| found.form(form));
-    parts(text, found);
+    accented.into_iter().chain(spelled).for_each(|form| sink.form(form));
+    parts(text, sink);
 }
 
 /// The class of a character in an identifier.
@@ -229,7 +229,7 @@ fn kind(c: char) -> Kind {
 }
 
 /// Push the parts of an identifier, folded, those of at least two characters: `getUserName`, `HTTPServer`, `sha256`.
-fn parts(run: &str, found: &mut impl Sink) {
+fn parts(run: &str, sink: &mut impl Sink) {
     let mut letters = run.char_indices().filter(|&(_, c)| !is_mark(c)).peekable();
     let mut before: Option<Kind> = None;
     let mut cuts = Vec::new();
@@ -251,7 +251,7 @@ fn parts(run: &str, found: &mut impl Sink) {
     for end in cuts.into_iter().chain([run.len()]) {
         let part = &run[start..end];
         if part.chars().filter(|&c| !is_mark(c)).count() >= 2 {
-            found.piece(fold(part));
+            sink.piece(fold(part));
         }
         start = end;
     }

@@ -21,8 +21,8 @@ impl Memo {
     /// The value of a count of at least 1, computed unless it is remembered.
     #[inline]
     pub(super) fn get(&self, count: u32, compute: impl FnOnce(u32) -> f64) -> f64 {
-        let made = || (0..PLACES).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
-        let [value, mixed] = &self.places.get_or_init(made)[count as usize % PLACES];
+        let result = || (0..PLACES).map(|_| [AtomicU64::new(0), AtomicU64::new(0)]).collect();
+        let [value, mixed] = &self.places.get_or_init(result)[count as usize % PLACES];
         let bits = value.load(Ordering::Relaxed);
         if mixed.load(Ordering::Relaxed) ^ bits == u64::from(count) {
             return f64::from_bits(bits);

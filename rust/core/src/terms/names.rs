@@ -194,9 +194,9 @@ mod tests {
     use super::*;
 
     fn terms(text: &str) -> String {
-        let mut found = Vec::new();
-        for_each_name(text, |name| name.terms(|term| found.push(term)));
-        found.join(" ")
+        let mut results = Vec::new();
+        for_each_name(text, |name| name.terms(|term| results.push(term)));
+        results.join(" ")
     }
 
     #[test]
@@ -221,9 +221,9 @@ mod tests {
     #[test]
     fn english_compounds_are_no_names() {
         let compound = |text: &str| {
-            let mut found = Vec::new();
-            for_each_name(text, |name| found.push(name.is_compound()));
-            found
+            let mut results = Vec::new();
+            for_each_name(text, |name| results.push(name.is_compound()));
+            results
         };
         assert_eq!(compound("long-term and/or State-of-the-art"), [true; 3]);
         assert_eq!(compound("utf-8 no_cache --no-cache src/app/main a.b getX-y"), [false; 6]);

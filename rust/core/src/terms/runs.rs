@@ -172,10 +172,10 @@ mod tests {
         lower.split(|c| !inside(c)).filter(|run| !run.is_empty()).map(str::to_owned).collect()
     }
 
-    fn texts(found: (&[u8], &[[usize; 2]])) -> Vec<String> {
-        let text = |&[begin, end]: &[usize; 2]| String::from_utf8(found.0[begin..end].to_vec()).unwrap();
-        assert!(found.1.iter().all(|&[_, end]| end + SHORT <= found.0.len()));
-        found.1.iter().map(text).collect()
+    fn texts(results: (&[u8], &[[usize; 2]])) -> Vec<String> {
+        let text = |&[begin, end]: &[usize; 2]| String::from_utf8(results.0[begin..end].to_vec()).unwrap();
+        assert!(results.1.iter().all(|&[_, end]| end + SHORT <= results.0.len()));
+        results.1.iter().map(text).collect()
     }
 
     proptest! {

@@ -267,15 +267,15 @@ mod tests {
 
     #[test]
     fn pattern_words() {
-        let found = cut(Tokens::Words, "A snake_case É2 x é, Ⓐⓑ İx ½²");
-        assert_eq!(found, ["snake_case", "é2", "½²"]);
+        let results = cut(Tokens::Words, "A snake_case É2 x é, Ⓐⓑ İx ½²");
+        assert_eq!(results, ["snake_case", "é2", "½²"]);
     }
 
     fn cut(tokens: Tokens, text: &str) -> Vec<String> {
-        let mut found = Lexicon::default();
+        let mut results = Lexicon::default();
         let mut order = Vec::new();
-        Cutter::new(tokens).each(text, |term| order.push(found.number(term)));
-        let names: Vec<String> = found.texts().collect();
+        Cutter::new(tokens).each(text, |term| order.push(results.number(term)));
+        let names: Vec<String> = results.texts().collect();
         order.into_iter().map(|term| names[term as usize].clone()).collect()
     }
 

@@ -119,9 +119,9 @@ fn extend<'t>(text: &'t str, start: usize, mut i: usize, hyphens: bool, emit: &m
 /// Split text into lower-case words: runs of Unicode letters, digits and combining marks; all else separates, the
 /// underscore too. Joiners and soft hyphens inside a word are dropped.
 pub fn words(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    split(text, false, |run| found.push(lower(run)));
-    found
+    let mut results = Vec::new();
+    split(text, false, |run| results.push(lower(run)));
+    results
 }
 
 /// A run as a word.

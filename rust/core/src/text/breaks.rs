@@ -50,22 +50,22 @@ pub struct Break {
 
 /// Return where a text may be cut, in order; the last break is its end. Two breaks are at most a word apart.
 pub fn breaks(text: &str) -> Vec<Break> {
-    let mut found = Found { breaks: Vec::new(), points: 0 };
+    let mut results = Found { breaks: Vec::new(), points: 0 };
     let mut at = next_word(text, 0);
     while at < text.len() {
         let end = text[at..].find(is_blank).map_or(text.len(), |n| at + n);
         let next = next_word(text, end);
-        found.run(at, &text[at..end]);
+        results.run(at, &text[at..end]);
         let blanks = &text[end..next];
         // The blanks that indent a line belong to it.
         let cut = if next == text.len() { next } else { blanks.rfind('\n').map_or(next, |n| end + n + 1) };
-        found.put(cut, strength(&text[at..end], blanks, cut < next, text[next..].chars().next()));
+        results.put(cut, strength(&text[at..end], blanks, cut < next, text[next..].chars().next()));
         at = next;
     }
-    if found.breaks.is_empty() && !text.is_empty() {
-        found.put(text.len(), Strength::Paragraph);
+    if results.breaks.is_empty() && !text.is_empty() {
+        results.put(text.len(), Strength::Paragraph);
     }
-    found.breaks
+    results.breaks
 }
 
 struct Found {

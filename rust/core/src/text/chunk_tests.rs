@@ -41,9 +41,9 @@ proptest! {
     fn what_is_new_in_each_chunk_is_the_text_in_order(
         text in texts(), tokens in 1usize..30, overlap in 0usize..40, variant in variants()
     ) {
-        let found = cut(&text, tokens, overlap, variant);
+        let results = cut(&text, tokens, overlap, variant);
         let mut end = 0;
-        for chunk in &found {
+        for chunk in &results {
             // Between two chunks is nothing, a line end, or a character that was cut in two.
             let between = &text[end..chunk.own_start];
             prop_assert!(between.chars().count() <= 1);
@@ -66,7 +66,7 @@ proptest! {
     fn a_bound_is_kept_or_nothing_is_made(text in texts(), most in 0usize..4_000) {
         let budget = Budget::of_tokens(8, 7);
         match chunks(&text, budget, Variant::Literal, most) {
-            Some(found) => prop_assert!(found.iter().map(|chunk| chunk.text.len()).sum::<usize>() <= most),
+            Some(results) => prop_assert!(results.iter().map(|chunk| chunk.text.len()).sum::<usize>() <= most),
             None => prop_assert!(cut(&text, 8, 7, Variant::Literal).iter().map(|c| c.text.len() + 1).sum::<usize>() > most),
         }
     }

@@ -52,18 +52,19 @@ pub struct Chunk {
 /// `None` says that the chunks together would have more than `most_bytes`: an overlap near the budget repeats each line
 /// many times.
 pub fn chunks(text: &str, budget: Budget, variant: Variant, most_bytes: usize) -> Option<Vec<Chunk>> {
-    let mut found = Found { text, budget, variant, held: Vec::new(), cost: 0, own: 0, chunks: Vec::new(), most_bytes };
+    let mut results =
+        Found { text, budget, variant, held: Vec::new(), cost: 0, own: 0, chunks: Vec::new(), most_bytes };
     let mut start = 0;
     for (i, line) in text.split('\n').enumerate() {
         if variant == Variant::Entries && i > 0 && begins_entry(line) {
-            found.flush()?;
-            found.clear();
+            results.flush()?;
+            results.clear();
         }
-        found.line(start, line, i + 1)?;
+        results.line(start, line, i + 1)?;
         start += line.len() + 1;
     }
-    found.flush()?;
-    Some(found.chunks)
+    results.flush()?;
+    Some(results.chunks)
 }
 
 /// True if a line of a curated file begins an entry: a bullet at its very start, or a heading.

@@ -22,20 +22,20 @@ pub(super) struct Edit {
 
 /// Return a text with edits, which are ascending and apart.
 pub(super) fn edited(text: &str, edits: &[Edit]) -> String {
-    let mut made = String::with_capacity(text.len());
+    let mut result = String::with_capacity(text.len());
     let mut done = 0;
     for edit in edits {
-        made.push_str(&text[done..edit.start]);
-        made.push_str(&edit.put);
+        result.push_str(&text[done..edit.start]);
+        result.push_str(&edit.put);
         done = edit.end;
     }
-    made.push_str(&text[done..]);
-    made
+    result.push_str(&text[done..]);
+    result
 }
 
 /// The masks after edits of a text that had masks before.
 pub(super) fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Masked> {
-    let mut made: Vec<Masked> = Vec::with_capacity(before.len() + edits.len());
+    let mut result: Vec<Masked> = Vec::with_capacity(before.len() + edits.len());
     let mut parts = before.iter().copied().peekable();
     // Bytes of the parts in front of where we are: what they were, and what stands for them.
     let (mut was, mut is) = (0, 0);
@@ -44,7 +44,7 @@ pub(super) fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Mask
     for edit in edits {
         while let Some(part) = parts.next_if(|part| part.start + is + part.now <= edit.start + was) {
             (was, is) = (was + part.end - part.start, is + part.now);
-            made.push(part);
+            result.push(part);
         }
         let (mut start, mut from, mut to) = (edit.start + was - is, edit.start, edit.end.max(last));
         while let Some(part) = parts.next_if(|part| part.start + is < edit.end + was) {
@@ -54,15 +54,15 @@ pub(super) fn joined(before: &[Masked], edits: &[Edit], rule: usize) -> Vec<Mask
         }
         let mut now = edit.start - from + edit.put.len() + to - edit.end;
         if edit.start < last
-            && let Some(touched) = made.pop()
+            && let Some(touched) = result.pop()
         {
             // Both edits touch what was masked before.
             start = touched.start;
             now = now + touched.now + edit.start - last;
         }
-        made.push(Masked { start, end: to + was - is, rule, now });
+        result.push(Masked { start, end: to + was - is, rule, now });
         last = to;
     }
-    made.extend(parts);
-    made
+    result.extend(parts);
+    result
 }

@@ -41,9 +41,9 @@ pub(super) fn otherwise(text: &str) -> Option<(String, Vec<(usize, usize)>)> {
 fn without_invisible(text: &str) -> (String, Vec<(usize, usize)>) {
     let mut bare = String::with_capacity(text.len());
     let (mut places, mut at) = (vec![(0, 0)], 0);
-    for (next, found) in text.match_indices(INVISIBLE) {
+    for (next, results) in text.match_indices(INVISIBLE) {
         bare.push_str(&text[at..next]);
-        at = next + found.len();
+        at = next + results.len();
         places.push((bare.len(), at));
     }
     bare.push_str(&text[at..]);

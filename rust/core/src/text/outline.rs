@@ -48,9 +48,9 @@ pub struct Outline {
 
 impl Outline {
     /// Note a heading; one without text is none.
-    pub(super) fn heading(&mut self, at: usize, level: usize, said: &str) {
+    pub(super) fn heading(&mut self, at: usize, level: usize, value: &str) {
         let mut text = String::new();
-        for word in said.split_whitespace() {
+        for word in value.split_whitespace() {
             if !text.is_empty() {
                 text.push(' ');
             }
@@ -112,8 +112,8 @@ pub fn markdown(text: &str) -> Outline {
                 open = Some((range.start, level as usize, String::new()));
             }
             Event::End(TagEnd::Heading(_)) => {
-                if let Some((at, level, said)) = open.take() {
-                    outline.heading(at, level, &said);
+                if let Some((at, level, value)) = open.take() {
+                    outline.heading(at, level, &value);
                 }
             }
             Event::Start(Tag::Link { link_type, dest_url, .. }) => {
@@ -123,9 +123,9 @@ pub fn markdown(text: &str) -> Outline {
             Event::Start(Tag::Image { link_type: link_type @ LinkType::WikiLink { .. }, dest_url, .. }) => {
                 mention(&mut outline, range.start, link_type, &dest_url)
             }
-            Event::Text(said) | Event::Code(said) => {
+            Event::Text(value) | Event::Code(value) => {
                 if let Some((_, _, heading)) = &mut open {
-                    heading.push_str(&said);
+                    heading.push_str(&value);
                 }
             }
             Event::SoftBreak | Event::HardBreak => {

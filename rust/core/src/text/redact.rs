@@ -147,12 +147,12 @@ impl Redactor {
     /// # Errors
     /// A pattern is malformed, or too large.
     pub fn new<'a>(rules: impl IntoIterator<Item = (&'a str, Mask, Check)>) -> Result<Self> {
-        let made = rules.into_iter().map(|(pattern, mask, check)| {
+        let result = rules.into_iter().map(|(pattern, mask, check)| {
             let built = RegexBuilder::new(pattern).size_limit(1 << 22).dfa_size_limit(1 << 22).build();
             let pattern = built.map_err(|fault| Error::Pattern { reason: fault.to_string() })?;
             Ok(Rule { pattern, mask, check })
         });
-        Ok(Self { rules: made.collect::<Result<_>>()? })
+        Ok(Self { rules: result.collect::<Result<_>>()? })
     }
 
     /// Return the number of rules.
@@ -236,19 +236,19 @@ impl Rule {
         for found in self.pattern.captures_iter(text) {
             let Some(whole) = found.get(0) else { continue };
             let (start, end) = secret(&found).unwrap_or((whole.start(), whole.end()));
-            let said = &text[start..end];
-            if !self.is_secret(said) {
+            let value = &text[start..end];
+            if !self.is_secret(value) {
                 continue;
             }
             edits.push(match self.mask {
                 Mask::Hidden => {
-                    let breaks = said.chars().filter(|&c| c == '\n');
+                    let breaks = value.chars().filter(|&c| c == '\n');
                     Edit { start, end, put: MASKED.chars().chain(breaks).collect() }
                 }
                 Mask::Block => Edit { start: whole.start(), end: whole.end(), put: block(whole.as_str()) },
                 Mask::Documented => {
                     // As documented, where the secret's text is first in the match, which may be in front of it.
-                    let put = whole.as_str().replacen(said, &documented(said), 1);
+                    let put = whole.as_str().replacen(value, &documented(value), 1);
                     Edit { start: whole.start(), end: whole.end(), put }
                 }
             });
@@ -256,12 +256,12 @@ impl Rule {
         edits
     }
 
-    fn is_secret(&self, said: &str) -> bool {
+    fn is_secret(&self, value: &str) -> bool {
         match self.check {
-            Check::Any => self.mask != Mask::Hidden || !is_masked(said),
-            Check::Value => is_value(said),
-            Check::Random => is_value(said) && is_random(said),
-            Check::Mixed => is_value(said) && is_mixed(said),
+            Check::Any => self.mask != Mask::Hidden || !is_masked(value),
+            Check::Value => is_value(value),
+            Check::Random => is_value(value) && is_random(value),
+            Check::Mixed => is_value(value) && is_mixed(value),
         }
     }
 }
@@ -273,15 +273,15 @@ fn secret(found: &Captures<'_>) -> Option<(usize, usize)> {
 }
 
 /// True if something was masked before.
-fn is_masked(said: &str) -> bool {
-    said.chars().all(|c| c == '*' || c == '…' || c.is_whitespace())
+fn is_masked(value: &str) -> bool {
+    value.chars().all(|c| c == '*' || c == '…' || c.is_whitespace())
 }
 
-fn is_value(said: &str) -> bool {
-    if is_masked(said) || said.starts_with([':', '$', '<', '{', '[', '(', '%', '*', '.', '&', '@', '|', '`', '…']) {
+fn is_value(value: &str) -> bool {
+    if is_masked(value) || value.starts_with([':', '$', '<', '{', '[', '(', '%', '*', '.', '&', '@', '|', '`', '…']) {
         return false;
     }
-    let word = said.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '`', '*']);
+    let word = value.trim_end_matches(['.', ',', ';', ':', ')', '!', '?', '`', '*']);
     if word.chars().all(|c| matches!(c, 'x' | 'X' | '.' | '-' | '_' | '*' | '…')) {
         return false;
     }
@@ -297,14 +297,14 @@ fn is_value(said: &str) -> bool {
     !NO_SECRETS.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-fn is_random(said: &str) -> bool {
-    let signs = Signs::of(said);
+fn is_random(value: &str) -> bool {
+    let signs = Signs::of(value);
     (signs.digits && signs.letters()) || (signs.lower && signs.upper) || signs.run >= RUN
 }
 
-fn is_mixed(said: &str) -> bool {
-    let signs = Signs::of(said);
-    said.len() >= MIXED && !said.contains("::") && ((signs.digits && signs.letters()) || signs.run >= LONG_RUN)
+fn is_mixed(value: &str) -> bool {
+    let signs = Signs::of(value);
+    value.len() >= MIXED && !value.contains("::") && ((signs.digits && signs.letters()) || signs.run >= LONG_RUN)
 }
 
 /// The kinds of characters in a text, and its longest run of letters and digits.
@@ -316,9 +316,9 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(said: &str) -> Self {
+    fn of(value: &str) -> Self {
         let (mut found, mut run) = (Self { digits: false, lower: false, upper: false, run: 0 }, 0);
-        for c in said.bytes() {
+        for c in value.bytes() {
             found.digits |= c.is_ascii_digit();
             found.lower |= c.is_ascii_lowercase();
             found.upper |= c.is_ascii_uppercase();
@@ -334,14 +334,14 @@ impl Signs {
 }
 
 /// The mask that shows both ends.
-fn documented(said: &str) -> String {
-    let units: usize = said.chars().map(char::len_utf16).sum();
+fn documented(value: &str) -> String {
+    let units: usize = value.chars().map(char::len_utf16).sum();
     if units < SHORT {
         return MASKED.to_owned();
     }
-    let start = before(said.chars(), START);
-    let end = before(said.chars().rev(), END);
-    format!("{}…{}", &said[..start], &said[said.len() - end..])
+    let start = before(value.chars(), START);
+    let end = before(value.chars().rev(), END);
+    format!("{}…{}", &value[..start], &value[value.len() - end..])
 }
 
 /// Bytes of the leading characters with at most `units` units of UTF-16.
@@ -358,8 +358,8 @@ fn before(chars: impl Iterator<Item = char>, units: usize) -> usize {
 }
 
 /// A block of lines without those in between.
-fn block(said: &str) -> String {
-    let mut lines = said.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|l| !l.is_empty());
+fn block(value: &str) -> String {
+    let mut lines = value.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).filter(|l| !l.is_empty());
     match (lines.next(), lines.next_back()) {
         (Some(first), Some(last)) => format!("{first}\n…redacted…\n{last}"),
         _ => MASKED.to_owned(),

@@ -45,12 +45,12 @@ proptest! {
         let most = words as u64 * WORD;
         let places = breaks(&text);
         let points = |end: usize| places.iter().find(|place| place.end == end).map_or(0, |place| place.points);
-        let found = windows(&text, words);
-        for window in &found {
+        let results = windows(&text, words);
+        for window in &results {
             let own = points(window.end) - if window.start == 0 { 0 } else { points(window.start) };
             prop_assert!(own <= most);
             // A break is at most a word from the next.
-            prop_assert!(found.len() == 1 || own + WORD >= most / 4, "{} of {}", own, most);
+            prop_assert!(results.len() == 1 || own + WORD >= most / 4, "{} of {}", own, most);
         }
     }
 
@@ -146,8 +146,8 @@ fn an_indented_line_keeps_its_indentation() {
 fn scripts_without_blanks_are_cut_at_their_own_signs() {
     let sentence = "天気がいいから散歩しましょう。";
     let text = sentence.repeat(20);
-    let found = parts(&text, 20);
-    assert!(found.len() > 5 && found.iter().all(|part| part.ends_with('。') && part.starts_with('天')));
+    let results = parts(&text, 20);
+    assert!(results.len() > 5 && results.iter().all(|part| part.ends_with('。') && part.starts_with('天')));
     // A closing sign stays with what it closes.
     let quoted = "「今日はいい天気ですね。」".repeat(20);
     assert!(parts(&quoted, 20).iter().all(|part| part.starts_with('「') && part.ends_with('」')));
@@ -171,9 +171,9 @@ fn a_megabyte_of_anything_is_cut() {
     for (piece, most) in [("a", 100), ("é", 100), ("漢", 100), ("。", 100), ("」", 100), ("\u{301}", 100), ("👩‍👧", 100)]
     {
         let text = piece.repeat(MEGABYTE / piece.len());
-        let found = windows(&text, most);
-        assert!(found.len() > 10, "{piece}: {}", found.len());
-        assert!(found.iter().all(|window| window.end - window.start <= most * 16 * 64), "{piece}");
+        let results = windows(&text, most);
+        assert!(results.len() > 10, "{piece}: {}", results.len());
+        assert!(results.iter().all(|window| window.end - window.start <= most * 16 * 64), "{piece}");
     }
     for piece in ["\n", " ", "\u{3000}"] {
         let text = piece.repeat(MEGABYTE / piece.len());
@@ -228,17 +228,17 @@ proptest! {
         let masks = masks.iter().map(|&one| [Mask::Hidden, Mask::Documented, Mask::Block][one]);
         let redactor = Redactor::new(patterns.into_iter().zip(masks).map(|(p, m)| (p, m, Check::Any))).unwrap();
         let (mut counts, mut others) = (vec![0; 5], vec![0; 5]);
-        let made = redactor.redact(&text, &mut counts).into_owned();
+        let result = redactor.redact(&text, &mut counts).into_owned();
         let spans = redactor.spans(&text, &mut others);
         prop_assert_eq!(&counts, &others);
         let (mut at, mut there) = (0, 0);
         for span in &spans {
             prop_assert!(at <= span.start && span.start < span.end);
             let kept = &text[at..span.start];
-            prop_assert_eq!(&made[there..there + kept.len()], kept);
+            prop_assert_eq!(&result[there..there + kept.len()], kept);
             (at, there) = (span.end, there + kept.len() + span.now);
         }
-        prop_assert_eq!(&made[there..], &text[at..]);
+        prop_assert_eq!(&result[there..], &text[at..]);
         prop_assert_eq!(spans.is_empty(), counts.iter().all(|&count| count == 0));
     }
 }

@@ -43,9 +43,9 @@ mod tests {
     fn lengths_do_not_matter_and_a_zero_row_scores_zero() {
         let data = [3.0, 4.0, 0.0, 0.0, -30.0, -40.0];
         let rows = Rows::new(&data, 3, 2).unwrap();
-        let found = cosine_at(&[0.6, 0.8], rows, &[2, 0, 1]).unwrap();
-        for (value, wanted) in found.iter().zip([-1.0, 1.0, 0.0]) {
-            assert!((value - wanted).abs() < 1e-15, "{found:?}");
+        let results = cosine_at(&[0.6, 0.8], rows, &[2, 0, 1]).unwrap();
+        for (value, wanted) in results.iter().zip([-1.0, 1.0, 0.0]) {
+            assert!((value - wanted).abs() < 1e-15, "{results:?}");
         }
     }
 

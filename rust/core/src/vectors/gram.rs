@@ -24,8 +24,8 @@ mod tests {
     #[test]
     fn every_product_is_there_twice() {
         let data = [1.0, 2.0, 3.0, 4.0, 5.0, -6.0];
-        let found = gram(Rows::new(&data, 3, 2).unwrap());
-        assert_eq!(found, [5.0, 11.0, -7.0, 11.0, 25.0, -9.0, -7.0, -9.0, 61.0]);
+        let results = gram(Rows::new(&data, 3, 2).unwrap());
+        assert_eq!(results, [5.0, 11.0, -7.0, 11.0, 25.0, -9.0, -7.0, -9.0, 61.0]);
         assert!(gram(Rows::new(&[], 0, 2).unwrap()).is_empty());
     }
 }

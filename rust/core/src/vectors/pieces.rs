@@ -77,9 +77,9 @@ impl FileRows {
         match &self.held {
             Held::Places(places) => places.read((start * size_of::<f32>()) as u64, bytemuck::cast_slice_mut(rows)),
             Held::Bytes(all) => {
-                let found = start.checked_add(rows.len()).and_then(|end| all.get(start..end));
+                let results = start.checked_add(rows.len()).and_then(|end| all.get(start..end));
                 let index = i64::try_from(i).unwrap_or(i64::MAX);
-                rows.copy_from_slice(found.ok_or(Error::OutOfRange { what: "row", index, len: self.n })?);
+                rows.copy_from_slice(results.ok_or(Error::OutOfRange { what: "row", index, len: self.n })?);
                 all.source().map_or(Ok(()), |source| source.check())
             }
         }

@@ -74,8 +74,8 @@ impl Sample {
             }
         }
         let lives = |&slot: &i64| {
-            let found = usize::try_from(slot).ok().and_then(|slot| alive.get(slot));
-            found.map(|&alive| alive != 0).ok_or(Error::OutOfRange { what: "slot", index: slot, len: alive.len() })
+            let results = usize::try_from(slot).ok().and_then(|slot| alive.get(slot));
+            results.map(|&alive| alive != 0).ok_or(Error::OutOfRange { what: "slot", index: slot, len: alive.len() })
         };
         let mut living = 0;
         for slot in slots {
@@ -108,18 +108,18 @@ impl Sample {
             }
         }
         let keys = chosen.into_iter().map(|(key, _)| key).collect();
-        let mut made = Self { d, rows: data.into(), keys, population, pairs: moments(&[]), agreement };
-        made.pairs = moments(&made.paired());
-        Ok(made)
+        let mut result = Self { d, rows: data.into(), keys, population, pairs: moments(&[]), agreement };
+        result.pairs = moments(&result.paired());
+        Ok(result)
     }
 
     /// The sample after rows came and went, if that is this one: none of them belongs to it, and as many halvings do.
     ///
     /// Given the keys of the rows that came and of those that went.
-    pub fn kept(&self, came: &[u32], went: &[u32]) -> Option<Self> {
-        let population = (self.population + came.len()).checked_sub(went.len())?;
+    pub fn kept(&self, added: &[u32], went: &[u32]) -> Option<Self> {
+        let population = (self.population + added.len()).checked_sub(went.len())?;
         let limit = Self::limit(population);
-        let is_kept = limit == Self::limit(self.population) && came.iter().chain(went).all(|&key| key > limit);
+        let is_kept = limit == Self::limit(self.population) && added.iter().chain(went).all(|&key| key > limit);
         is_kept.then(|| self.of(population))
     }
 
@@ -235,19 +235,19 @@ mod tests {
             assert_eq!(sample(&data(n), &vec![1; n], None).len(), n);
         }
         for n in [512, 3_000, 20_000] {
-            let found = sample(&data(n), &vec![1; n], None);
-            assert!((180..600).contains(&found.len()) && found.population() == n, "{}", found.len());
+            let results = sample(&data(n), &vec![1; n], None);
+            assert!((180..600).contains(&results.len()) && results.population() == n, "{}", results.len());
         }
     }
 
     #[test]
     fn moments_are_those_of_the_cosines() {
         let (data, query) = (data(400), [1.0, 0.0, 0.0, 0.0, 0.0]);
-        let found = sample(&data, &[1; 400], None).cosines(&query).unwrap().unwrap();
+        let results = sample(&data, &[1; 400], None).cosines(&query).unwrap().unwrap();
         let first: Vec<f64> = data.chunks(D).map(|row| f64::from(row[0])).collect();
         let mean = first.iter().sum::<f64>() / 400.0;
         let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 400.0;
-        assert!((found.mean - mean).abs() < 1e-7 && (found.deviation - variance.sqrt()).abs() < 1e-7);
+        assert!((results.mean - mean).abs() < 1e-7 && (results.deviation - variance.sqrt()).abs() < 1e-7);
         // Half of enough rows are doubted half as much.
         let half = moments(&[0.9; 128]);
         assert!((half.deviation - (2.5_f64 * 0.01 / 130.5).sqrt()).abs() < 1e-12);
@@ -282,9 +282,9 @@ mod tests {
         let some: Vec<f32> = chosen.iter().flat_map(|&row| rows.row(row).iter().copied()).collect();
         let (some, slots) = (Rows::new(&some, chosen.len(), D).unwrap(), vec![0; chosen.len()]);
         let of = |population| Sample::new(some.into(), &row_keys(some), &slots, &[1], None, population).unwrap();
-        let (given, query) = (of(Some(3_000)), [0.6, 0.0, 0.8, 0.0, 0.0]);
-        assert_eq!((given.population(), given.pairs()), (3_000, whole.pairs()));
-        assert_eq!(given.cosines(&query), whole.cosines(&query));
+        let (input, query) = (of(Some(3_000)), [0.6, 0.0, 0.8, 0.0, 0.0]);
+        assert_eq!((input.population(), input.pairs()), (3_000, whole.pairs()));
+        assert_eq!(input.cosines(&query), whole.cosines(&query));
         assert_eq!(of(None).population(), chosen.len());
     }
 

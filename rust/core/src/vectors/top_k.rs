@@ -307,9 +307,9 @@ mod tests {
             let rows = Rows::new(&data, 2, d).unwrap();
             let best = |factor: f64| {
                 BOUND.set(factor);
-                let found = top_k(&query, rows, 1, None, level).unwrap();
+                let results = top_k(&query, rows, 1, None, level).unwrap();
                 BOUND.set(1.0);
-                found.rows[0]
+                results.rows[0]
             };
             assert_eq!((best(1.0), best(0.9)), (1, 0), "{level:?}");
         }

@@ -43,25 +43,25 @@ pub struct Problem {
 
 /// The problems that a fault of the walk stands for.
 pub(crate) fn of(folder: &Path, fault: &Error) -> Vec<Problem> {
-    let mut found = Vec::new();
-    collect(folder, fault, folder, &mut found);
-    found
+    let mut results = Vec::new();
+    collect(folder, fault, folder, &mut results);
+    results
 }
 
-fn collect(folder: &Path, fault: &Error, at: &Path, found: &mut Vec<Problem>) {
+fn collect(folder: &Path, fault: &Error, at: &Path, results: &mut Vec<Problem>) {
     let (reason, detail) = match fault {
         Error::Partial(faults) => {
-            faults.iter().for_each(|fault| collect(folder, fault, at, found));
+            faults.iter().for_each(|fault| collect(folder, fault, at, results));
             return;
         }
-        Error::WithPath { path, err } => return collect(folder, err, path, found),
-        Error::WithDepth { err, .. } => return collect(folder, err, at, found),
+        Error::WithPath { path, err } => return collect(folder, err, path, results),
+        Error::WithDepth { err, .. } => return collect(folder, err, at, results),
         Error::Io(fault) if fault.kind() == ErrorKind::NotFound => (Reason::Vanished, said(fault, at)),
         Error::Io(fault) => (Reason::Unreadable, said(fault, at)),
         other => (Reason::BadRule, other.to_string()),
     };
     let path = at.strip_prefix(folder).unwrap_or(at).to_owned();
-    found.push(Problem { path, reason, detail });
+    results.push(Problem { path, reason, detail });
 }
 
 /// The message of the system, without the path, which the walk puts before it.

@@ -44,8 +44,8 @@ fn texts() -> Wanted {
 fn files_come_with_size_and_time_in_the_order_of_paths() {
     let folder = Folder::new("order", &[("b.md", "12345"), ("a/z.md", "1"), ("a/b/c.md", ""), ("x.png", "1")]);
     let walked = walk(&folder.0, texts());
-    let found: Vec<_> = walked.files.iter().map(|file| (file.path.to_str().unwrap(), file.size)).collect();
-    assert_eq!(found, [("a/b/c.md", 0), ("a/z.md", 1), ("b.md", 5)]);
+    let results: Vec<_> = walked.files.iter().map(|file| (file.path.to_str().unwrap(), file.size)).collect();
+    assert_eq!(results, [("a/b/c.md", 0), ("a/z.md", 1), ("b.md", 5)]);
     assert_eq!(walked.folders, ["", "a", "a/b"].map(PathBuf::from));
     let changed = std::fs::metadata(folder.0.join("b.md")).unwrap().modified().unwrap();
     let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
@@ -198,7 +198,7 @@ fn a_rule_that_is_no_glob_is_told_and_the_others_hold() {
 #[test]
 fn rules_beyond_a_bound_leave_their_folder_out_at_once() {
     let many = "a*b?\n".repeat(5_001);
-    for (rules, told) in [
+    for (rules, outcome) in [
         ("x".repeat(5_000), "a rule of more than 4096 bytes"),
         ("x".repeat(300_000), "more than 262144 bytes"),
         ("\n".repeat(300_000), "more than 262144 bytes"),
@@ -211,7 +211,7 @@ fn rules_beyond_a_bound_leave_their_folder_out_at_once() {
             (walked.problems[0].reason, walked.problems[0].path.as_path()),
             (Reason::Unreadable, Path::new("a"))
         );
-        assert!(walked.problems[0].detail.contains(told), "{}", walked.problems[0].detail);
+        assert!(walked.problems[0].detail.contains(outcome), "{}", walked.problems[0].detail);
         assert_eq!(walk(&folder.0.join("a"), texts()).problems.len(), 1);
     }
 }

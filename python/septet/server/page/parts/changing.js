@@ -7,7 +7,7 @@ const FIELDS = [["title", "Title"], ["description", "Description"], ["context", 
   ["domain", "Domain"], ["severity", "Severity"], ["tags", "Tags, separated by commas"], ["attrs", "Attrs (JSON)"]];
 const LONG = ["description", "context", "attrs"];
 const SEVERITIES = ["critical", "warning", "suggestion"];
-/** What `add` takes of an entry; span and times among them. */
+/** The fields of an entry that `add` takes; span and times among them. */
 const RESTORED = ["id", "title", "description", "context", "kind", "type", "domain", "severity", "trust", "tags", "attrs",
   "created_at", "updated_at", "valid_from", "valid_until", "parent", "source", "span"];
 
@@ -87,7 +87,7 @@ export function askForget(dialog, { entry, links, versions, copies }) {
 /** Store an entry again as it was, with its links; resolves to what to say. */
 export async function restore(call, entry, links) {
   const fields = Object.fromEntries(RESTORED.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]));
-  // The whole of a text that was split makes its parts anew.
+  // A change of a split text rebuilds its parts.
   if (entry.parent === entry.id) fields.split = "auto", delete fields.parent;
   await call("add", fields);
   let lost = 0;

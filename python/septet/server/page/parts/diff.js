@@ -1,4 +1,4 @@
-// What changed in an entry, as elements: words that went and came, and other values as they were and are.
+// The changes of an entry, as elements: removed and added words, and other values before and after.
 
 import { h } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// What a search is asked for: as parameters of the address, and as a request of the server.
+// The parameters of a search: in the address, and in a request to the server.
 
 /** Parameters of the address that shape a search, beside q: those that count as filters. */
 export const FILTERS = ["kind", "domain", "type", "severity", "tags", "where", "expired", "memories", "min_score"];

@@ -1,4 +1,4 @@
-// What other weights make of hits, from the signals at hand: what the engine does after the signals are known.
+// The ranking of hits under other weights, from their signals: the last step of the engine.
 // Signals that the engine shares between near candidates, and links that it follows from the best, may change with the
 // weights, too: so the server has the last word.
 
@@ -23,7 +23,7 @@ export function baseOf(answer, own) {
   return { hits, own, counted, absent, shares, times: timesOf(own, counted, absent) };
 }
 
-/** How often words count because no vector stands out: the engine's balance of these two signals. */
+/** The weight of words because no vector stands out: the engine's balance of these two signals. */
 function timesOf(own, counted, absent) {
   const pair = ["semantic", "vector"];
   if (pair.some((name) => !(own[name] > 0) || !(counted[name] > 0) || absent.has(name))) return 1;
@@ -69,7 +69,7 @@ function scored(hit, weights, floor) {
     score += breakdown[name];
   }
   let before = score;
-  // What changes scores afterwards: factors, then what raises and what pins.
+  // The adjustments of scores: factors, then floors and pins.
   for (const name of Object.keys(hit.breakdown).filter((one) => !(one in weights))) {
     const value = hit.signals[name];
     const after = changed(name, score, value, floor);

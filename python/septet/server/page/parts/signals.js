@@ -17,7 +17,7 @@ export function called(name) {
   return name === "semantic" ? "Words" : name.replaceAll("_", " ");
 }
 
-/** Return a number with so many digits, or "unknown". */
+/** Return a number with `digits` digits, or "unknown". */
 export function shown(value, digits = 3) {
   return value === null || value === undefined ? "unknown" : value.toFixed(digits);
 }

@@ -1,4 +1,4 @@
-// How one tier is: what it holds and weighs, its vectors, its sidecar, its folders.
+// The health of a tier: its contents and size, its vectors, its sidecar, its folders.
 
 import { h } from "./dom.js";
 import { dated, sized } from "./facts.js";
@@ -58,14 +58,14 @@ function space({ model, dimensions, entries, missing, active, given, standby }) 
 
 function folders({ in_step: inStep, running, folders: every }) {
   if (!every.length) return null;
-  const mood = running ? ["good", "a sync runs"] : inStep ? ["good", "in step with the disk"] : ["warn", "not in step: `septet sync` reads what differs"];
+  const mood = running ? ["good", "a sync runs"] : inStep ? ["good", "in sync with the disk"] : ["warn", "not in sync: `septet sync` reads the differences"];
   const columns = ["Folder", "Files", "Chunks", "New", "Changed", "Gone", "Last synced"];
   return h("section", {}, h("h3", {}, "Folders"), state("Files", ...mood),
     h("div.scroll", {}, h("table", {},
       h("thead", {}, h("tr", {}, columns.map((head, n) => h(n && n < 6 ? "th.number" : "th", { scope: "col" }, head)))),
       h("tbody", {}, every.map((one) => h("tr", {},
         h("th", { scope: "row" }, one.name, one.missing && h("span.chip.critical", {}, "not there"), one.failed && h("span.chip.critical", {}, "last sync failed"),
-          one.rebuilding && h("span.chip.warning", {}, "to be read anew")),
+          one.rebuilding && h("span.chip.warning", {}, "to be read again")),
         [one.files, one.chunks, one.new, one.changed, one.gone].map((count) => h("td.number", {}, count.toLocaleString("en"))),
         h("td.number", {}, dated(one.synced_at))))))));
 }

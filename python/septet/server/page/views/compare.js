@@ -37,7 +37,7 @@ export function create(context) {
   const start = h("p.empty", {}, "Type a query to see what two profiles make of it, and what other weights would.");
   const body = h("div.stack.compared", {}, start);
   const element = h("section.compare-view", { "aria-labelledby": "compare-title" }, h("h1.unseen", { id: "compare-title" }, title), form.element, sides, body);
-  // What is shown: the answer of each side, and for the right what other weights are made from.
+  // The view: the answer of each side, and for the right one the signals for other weights.
   let one = null;
   let other = null;
   let running = null;

@@ -12,7 +12,7 @@ export const title = "Health";
 export const key = "h";
 
 const EVERY_MS = 5000;
-/** Folders are compared with the disk, which may be large: at each so many-th look alone. */
+/** Folders are compared with the disk, which may be large: at every n-th look only. */
 const FOLDERS_EACH = 6;
 const SLOW_SHOWN = 20;
 
@@ -89,7 +89,7 @@ export function create(context) {
     told.textContent = `as of ${dated(health.at).slice(11)}:${String(Math.floor(health.at % 60)).padStart(2, "0")} UTC`;
   }
 
-  /** Fill a part anew only if what it shows is another; so nothing flickers, and what is open or has the focus stays. */
+  /** Fill a part again only if its contents changed: nothing flickers, and open and focused elements stay. */
   function changed(part, value, make) {
     const text = JSON.stringify(value);
     if (before.get(part) === text) return;

@@ -42,7 +42,7 @@ export function create(context) {
     if (!params.q && !matchMedia("(pointer: coarse)").matches) form.box.focus();
   }
 
-  /** A change of the form: a word that is being typed waits a moment, and the page begins anew. */
+  /** A change of the form: a word that is being typed waits a moment, and the search starts at the first page. */
   function changed(params, typing) {
     clearTimeout(waiting);
     context.go(name, params, { replace: true });

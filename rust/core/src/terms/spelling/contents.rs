@@ -37,11 +37,11 @@ impl Contents {
 
     /// The numbers of a slot's words, as they are kept, and its number of trigrams.
     pub(super) fn slot(&self, slot: i64) -> Result<(&[u16], u64)> {
-        let found = usize::try_from(slot).ok().and_then(|slot| match slot.checked_sub(self.base.lists.len()) {
+        let results = usize::try_from(slot).ok().and_then(|slot| match slot.checked_sub(self.base.lists.len()) {
             None => self.base.lists.get(slot),
             Some(slot) => self.tail.lists.get(slot),
         });
-        found.ok_or_else(|| Error::OutOfRange { what: "slot", index: slot, len: self.len() })
+        results.ok_or_else(|| Error::OutOfRange { what: "slot", index: slot, len: self.len() })
     }
 
     /// The part that `texts` add to the tail.

@@ -31,21 +31,21 @@ impl SpellingIndex {
             words.for_each(&mut |word: &[u8]| names.push(word.to_vec()));
         }
         let words = TermLists::of(names.iter().map(|name| &name[..]));
-        let mut found = ListedSpelling { words, offsets: vec![0], ..ListedSpelling::default() };
+        let mut results = ListedSpelling { words, offsets: vec![0], ..ListedSpelling::default() };
         let mut seen = Seen::of_many();
         for slot in 0..contents.len() as i64 {
             let mut before = None;
             for_each_number(contents.slot(slot)?.0, |word| {
                 if before.replace(word) != Some(word) {
-                    found.words.push(word);
+                    results.words.push(word);
                 }
             });
-            found.words.end();
-            found.lengths.push(seen.trigrams(&contents, slot)? as i64);
+            results.words.end();
+            results.lengths.push(seen.trigrams(&contents, slot)? as i64);
             seen.numbers.sort_unstable();
-            found.trigrams.extend(seen.numbers.iter().map(|&number| number as i32));
-            found.offsets.push(found.trigrams.len() as i64);
+            results.trigrams.extend(seen.numbers.iter().map(|&number| number as i32));
+            results.offsets.push(results.trigrams.len() as i64);
         }
-        Ok(found)
+        Ok(results)
     }
 }

@@ -22,12 +22,12 @@ pub(super) struct Matches<'a> {
 impl<'a> Matches<'a> {
     pub(super) fn new(profile: &'a QueryProfile) -> Self {
         let has_foreign = profile.trigrams.iter().any(|&trigram| to_ascii(trigram).is_none());
-        let mut made = Self { profile, sieve: Box::new([0; PLACES]), has_foreign };
+        let mut result = Self { profile, sieve: Box::new([0; PLACES]), has_foreign };
         for (&trigram, next) in profile.trigrams.iter().zip(1_usize..) {
-            let at = &mut made.sieve[to_ascii(trigram).map_or_else(|| place(trigram), ascii_place)];
+            let at = &mut result.sieve[to_ascii(trigram).map_or_else(|| place(trigram), ascii_place)];
             *at = if *at == 0 { next.min(ANYWHERE.into()) as u8 } else { ANYWHERE };
         }
-        made
+        result
     }
 
     /// Call `each` with the places among [`QueryProfile::trigrams`] of those that a word has, as often as it has them.
@@ -55,11 +55,11 @@ impl<'a> Matches<'a> {
     fn passed(&self, record: Record) -> u32 {
         // First all places, in lanes of 16 bits, then all look-ups, whatever the length of the word: without a branch.
         let (even, odd) = (lanes(record), lanes(record >> 8));
-        let found = |lanes: Record, lane: u32| self.sieve[usize::from((lanes >> (16 * lane)) as u16) % PLACES];
-        if (0..7).fold(0, |all, lane| all | found(even, lane) | found(odd, lane)) == 0 {
+        let results = |lanes: Record, lane: u32| self.sieve[usize::from((lanes >> (16 * lane)) as u16) % PLACES];
+        if (0..7).fold(0, |all, lane| all | results(even, lane) | results(odd, lane)) == 0 {
             return 0;
         }
-        let bits = |lane| u32::from(found(even, lane) != 0) | u32::from(found(odd, lane) != 0) << 1;
+        let bits = |lane| u32::from(results(even, lane) != 0) | u32::from(results(odd, lane) != 0) << 1;
         (0..7).fold(0, |all, lane| all | bits(lane) << (2 * lane))
     }
 

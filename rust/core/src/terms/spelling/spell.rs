@@ -56,9 +56,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn spelt(text: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        Speller::default().for_each(text, |word| found.push(String::from_utf8(word.to_vec()).unwrap()));
-        found
+        let mut results = Vec::new();
+        Speller::default().for_each(text, |word| results.push(String::from_utf8(word.to_vec()).unwrap()));
+        results
     }
 
     #[test]

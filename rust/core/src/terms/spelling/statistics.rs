@@ -77,15 +77,15 @@ impl SpellingStatistics {
     /// # Errors
     /// [`Error::OutOfRange`] for the number of a trigram.
     pub fn given<H: BuildHasher>(slots: u64, trigrams: u64, counts: &HashMap<u32, u32, H>) -> Result<Self> {
-        let mut made = Self { slots, trigrams, counts: SharedCounts::default() };
-        made.counts.grow(PLAIN + SHARED);
+        let mut result = Self { slots, trigrams, counts: SharedCounts::default() };
+        result.counts.grow(PLAIN + SHARED);
         for (&number, &count) in counts {
             if number as usize >= PLAIN + SHARED {
                 return Err(Error::OutOfRange { what: "trigram", index: number.into(), len: PLAIN + SHARED });
             }
-            made.counts.set(number, count);
+            result.counts.set(number, count);
         }
-        Ok(made)
+        Ok(result)
     }
 
     /// The number of slots.

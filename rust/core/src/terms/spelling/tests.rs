@@ -11,12 +11,12 @@ use crate::error::Error;
 
 /// Every trigram of a text, by its letters.
 fn trigrams(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     Speller::default().for_each(text, |word| {
         let letters: Vec<char> = str::from_utf8(word).unwrap().chars().collect();
-        found.extend(letters.windows(3).map(|three| three.iter().collect::<String>()));
+        results.extend(letters.windows(3).map(|three| three.iter().collect::<String>()));
     });
-    found
+    results
 }
 
 /// The formula as it is written, text by text: `counted` are the texts that frequencies are counted over.
@@ -24,12 +24,12 @@ fn slow<A: AsRef<str>, B: AsRef<str>>(query: &str, counted: &[A], texts: &[B]) -
     let all: Vec<Vec<String>> = counted.iter().map(|text| trigrams(text.as_ref())).collect();
     let sets: Vec<BTreeSet<&String>> = all.iter().map(|text| text.iter().collect()).collect();
     let (n, average) = (all.len() as f64, all.iter().map(Vec::len).sum::<usize>() as f64 / all.len() as f64);
-    let mut asked: BTreeMap<String, f64> = BTreeMap::new();
-    trigrams(query).into_iter().for_each(|trigram| *asked.entry(trigram).or_default() += 1.0);
+    let mut queries: BTreeMap<String, f64> = BTreeMap::new();
+    trigrams(query).into_iter().for_each(|trigram| *queries.entry(trigram).or_default() += 1.0);
     let frequency = |trigram: &String| sets.iter().filter(|set| set.contains(trigram)).count() as f64;
-    let asked: Vec<(String, f64, f64)> =
-        asked.into_iter().map(|(of, times)| (of.clone(), times, frequency(&of))).collect();
-    let most: f64 = asked.iter().map(|(_, times, df)| times * (1.0 + (n - df + 0.5) / (df + 0.5)).ln() * 2.2).sum();
+    let queries: Vec<(String, f64, f64)> =
+        queries.into_iter().map(|(of, times)| (of.clone(), times, frequency(&of))).collect();
+    let most: f64 = queries.iter().map(|(_, times, df)| times * (1.0 + (n - df + 0.5) / (df + 0.5)).ln() * 2.2).sum();
     let score = |text: &B| {
         let own = trigrams(text.as_ref());
         let share = |(trigram, times, df): &(String, f64, f64)| {
@@ -37,7 +37,7 @@ fn slow<A: AsRef<str>, B: AsRef<str>>(query: &str, counted: &[A], texts: &[B]) -
             let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
             times * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * own.len() as f64 / average))
         };
-        asked.iter().map(share).sum::<f64>() / most.max(f64::MIN_POSITIVE)
+        queries.iter().map(share).sum::<f64>() / most.max(f64::MIN_POSITIVE)
     };
     texts.iter().map(score).collect()
 }
@@ -52,10 +52,10 @@ fn slots(count: usize) -> Vec<i64> {
 }
 
 #[track_caller]
-fn close(found: &crate::error::Result<Vec<f64>>, wanted: &[f64]) {
-    let found = found.as_deref().unwrap();
-    let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs());
-    assert!(found.len() == wanted.len() && near, "{found:?} {wanted:?}");
+fn close(results: &crate::error::Result<Vec<f64>>, wanted: &[f64]) {
+    let results = results.as_deref().unwrap();
+    let near = results.iter().zip(wanted).all(|(a, b)| (a - b).abs() <= 1e-11 * b.abs());
+    assert!(results.len() == wanted.len() && near, "{results:?} {wanted:?}");
 }
 
 #[test]

@@ -45,9 +45,9 @@ mod tests {
     use super::*;
 
     fn trigrams(word: &str) -> Vec<Trigram> {
-        let mut found = Vec::new();
-        for_each_trigram(word, |trigram| found.push(trigram));
-        found
+        let mut results = Vec::new();
+        for_each_trigram(word, |trigram| results.push(trigram));
+        results
     }
 
     #[test]

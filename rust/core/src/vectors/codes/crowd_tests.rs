@@ -34,8 +34,8 @@ fn a_batch_over_equal_rows_keeps_no_more_rows_than_there_is_room_for() {
     for level in [Level::best(), Level::named("scalar").unwrap()] {
         let work = crowd(&data, n, 4, level, 1000);
         work.take(&mut |_, _| f32::NEG_INFINITY);
-        let found = work.finish(&mut |_, _| f32::NEG_INFINITY);
-        assert!(found.iter().all(|(kept, _)| kept.is_none()), "{level:?}");
+        let results = work.finish(&mut |_, _| f32::NEG_INFINITY);
+        assert!(results.iter().all(|(kept, _)| kept.is_none()), "{level:?}");
         let mut seen = Vec::new();
         let each = |fresh: &[Kept]| {
             assert!(fresh.len() < n / 2, "a part at a time");
@@ -46,12 +46,12 @@ fn a_batch_over_equal_rows_keeps_no_more_rows_than_there_is_room_for() {
         assert_eq!(seen, (0..n).collect::<Vec<_>>(), "{level:?}");
         let roomy = crowd(&data, n, 4, level, n);
         roomy.take(&mut |_, _| f32::NEG_INFINITY);
-        let found = roomy.finish(&mut |_, _| f32::NEG_INFINITY);
-        assert!(found.iter().all(|(kept, _)| kept.as_ref().is_some_and(|kept| kept.len() == n)), "{level:?}");
+        let results = roomy.finish(&mut |_, _| f32::NEG_INFINITY);
+        assert!(results.iter().all(|(kept, _)| kept.as_ref().is_some_and(|kept| kept.len() == n)), "{level:?}");
         let codes = coded(rows);
         let queries = Rows::new(&data[..5 * d], 5, d).unwrap();
-        let found = top_k_batch_coded(&codes, queries, rows, request(4, None, level)).unwrap();
-        assert!(found.iter().all(|hits| hits.rows == [0, 1, 2, 3]), "{level:?}");
+        let results = top_k_batch_coded(&codes, queries, rows, request(4, None, level)).unwrap();
+        assert!(results.iter().all(|hits| hits.rows == [0, 1, 2, 3]), "{level:?}");
     }
 }
 
@@ -69,16 +69,16 @@ fn a_crowd_of_rows_is_answered_as_few_are() {
     }
     let (rows, queries) = (Rows::new(&data, n, d).unwrap(), [3, 4, 6_995, 13, 14]);
     let codes = coded(rows);
-    let asked: Vec<f32> = queries.iter().flat_map(|&query| rows.row(query).to_vec()).collect();
-    let asked = Rows::new(&asked, 5, d).unwrap();
+    let requested: Vec<f32> = queries.iter().flat_map(|&query| rows.row(query).to_vec()).collect();
+    let requested = Rows::new(&requested, 5, d).unwrap();
     let some: Vec<u8> = (0..n).map(|row| u8::from(row % 5 != 0)).collect();
     for level in [Level::best(), Level::named("scalar").unwrap()] {
         for (k, mask, threads) in [(1, None, 1), (30, Some(some.as_slice()), 2), (900, None, 3)] {
-            let wanted: Vec<Hits> = (0..5).map(|i| top_k(asked.row(i), rows, k, mask, level).unwrap()).collect();
+            let wanted: Vec<Hits> = (0..5).map(|i| top_k(requested.row(i), rows, k, mask, level).unwrap()).collect();
             let request = Request { threads: Some(threads), ..request(k, mask, level) };
             for room in [0, 1200, usize::MAX] {
                 assert_eq!(
-                    search_with_room(&codes, asked, rows, request, room).unwrap(),
+                    search_with_room(&codes, requested, rows, request, room).unwrap(),
                     wanted,
                     "{level:?} {k} {room}"
                 );

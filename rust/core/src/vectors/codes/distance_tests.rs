@@ -20,10 +20,10 @@ fn by_distance(rows: Rows<'_>) -> Codes {
 /// The nearest rows, by a plain loop.
 fn slow(query: &[f32], rows: Rows<'_>, k: usize, mask: Option<&[u8]>) -> Hits {
     let allowed = (0..rows.n()).filter(|&row| mask.is_none_or(|mask| mask[row] != 0));
-    let mut found: Vec<(f64, usize)> = allowed.map(|row| (square_distance(query, rows.row(row)), row)).collect();
-    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    found.truncate(k);
-    Hits { rows: found.iter().map(|hit| hit.1).collect(), scores: found.iter().map(|hit| -hit.0).collect() }
+    let mut results: Vec<(f64, usize)> = allowed.map(|row| (square_distance(query, rows.row(row)), row)).collect();
+    results.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    results.truncate(k);
+    Hits { rows: results.iter().map(|hit| hit.1).collect(), scores: results.iter().map(|hit| -hit.0).collect() }
 }
 
 /// Those of at least a score.
@@ -134,11 +134,11 @@ fn bounds(query: &[f32], row: &[f32], centre: &Centre, level: Level) -> [(f64, f
     let shift = centre.shift(query, &coded, level);
     let half = (dot(row, row) / 2.0) as f32;
     let half = if half.is_finite() { half } else { f32::NAN };
-    let found = [
+    let results = [
         (coded.rough(shift), product(|code| code >> 4), factors.rough),
         (coded.fine(shift), product(|code| code), factors.residual),
     ];
-    found.map(|(scores, product, residual)| {
+    results.map(|(scores, product, residual)| {
         let (middle, error) = (scores.middle(product, factors.scale), scores.error(residual, factors.norm));
         let (least, most) = scores.less(half);
         let bound = |bound: f32| f64::from(bound) * coded.unit;
@@ -176,10 +176,10 @@ fn a_nearest_row_at_the_bound_is_found_and_lost_where_the_bound_is_a_tenth_small
         for &level in Level::available() {
             let best = |factor| {
                 BOUND.set(factor);
-                let found =
+                let results =
                     top_k_coded(&codes, &query, rows, Request { front: Some(front), ..request(1, None, level) });
                 BOUND.set(1.0);
-                found.unwrap().rows[0]
+                results.unwrap().rows[0]
             };
             assert_eq!((best(1.0), best(0.9)), (130, 3), "{front} {level:?}");
         }
@@ -213,10 +213,10 @@ fn a_batch_by_distance_gives_what_single_queries_give() {
         for mask in [None, Some(third.as_slice())] {
             for within in [None, Some(-8.0)] {
                 let request = Request { within, threads: None, ..request(6, mask, level) };
-                let found = top_k_batch_coded(&codes, queries, rows, request).unwrap();
+                let results = top_k_batch_coded(&codes, queries, rows, request).unwrap();
                 let single = |query| slow(queries.row(query), rows, 6, mask);
                 let wanted = (0..70).map(single).map(|hits| cut(&hits, within.unwrap_or(f64::NEG_INFINITY)));
-                assert_eq!(found, wanted.collect::<Vec<_>>());
+                assert_eq!(results, wanted.collect::<Vec<_>>());
             }
         }
     }

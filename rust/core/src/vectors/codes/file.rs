@@ -265,8 +265,8 @@ mod tests {
             for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
                 let Ok(codes) = harmed(&scratch, column, Some((right, value))) else { continue };
                 for front in [None, Some(true), Some(false)] {
-                    let found = top_k_coded(&codes, rows.row(3), rows, request(front)).unwrap();
-                    assert!(found.rows.iter().all(|&row| row < 70));
+                    let results = top_k_coded(&codes, rows.row(3), rows, request(front)).unwrap();
+                    assert!(results.rows.iter().all(|&row| row < 70));
                 }
             }
         }

@@ -33,7 +33,7 @@ pub(super) struct Tile(Vec<Line>);
 impl Kernel {
     /// The best that belongs to a level: older AVX-512 machines lack VNNI, older NEON ones the dot product.
     pub(super) fn of(level: Level) -> Self {
-        let found = match level.proof() {
+        let results = match level.proof() {
             #[cfg(target_arch = "x86_64")]
             Proof::Avx512(_) => Vnni::detect().map(Self::Vnni).or_else(|| Avx2::detect().map(Self::Maddubs)),
             #[cfg(target_arch = "x86_64")]
@@ -44,7 +44,7 @@ impl Kernel {
             Proof::Neon(_) => Dotprod::detect().map(Self::Dotprod),
             Proof::Scalar => None,
         };
-        found.unwrap_or(Self::Plain)
+        results.unwrap_or(Self::Plain)
     }
 
     /// Code a row less a centre; see [`code_in_lanes`].

@@ -308,14 +308,14 @@ pub(super) mod tests {
         for level in Level::available() {
             for seed in 0..200 {
                 let (row, centre, mut codes) = (numbers(50, 100 * seed), numbers(50, 7 * seed + 3), [0; 50]);
-                let found = Kernel::of(*level).code(&row, &centre, &mut codes);
+                let results = Kernel::of(*level).code(&row, &centre, &mut codes);
                 let y = || row.iter().zip(&centre).map(|(&x, &m)| f64::from(x) - f64::from(m));
                 let left = |of: fn(u8) -> i32| {
-                    length(y().zip(codes).map(move |(y, code)| y - f64::from(found.scale) * f64::from(of(code))))
+                    length(y().zip(codes).map(move |(y, code)| y - f64::from(results.scale) * f64::from(of(code))))
                 };
-                assert!(f64::from(found.norm) >= length(y()), "{seed}");
-                assert!(f64::from(found.residual) >= left(|code| i32::from(code) - 128), "{seed}");
-                assert!(f64::from(found.rough) >= left(|code| i32::from(code & 0xf0) - 120), "{seed}");
+                assert!(f64::from(results.norm) >= length(y()), "{seed}");
+                assert!(f64::from(results.residual) >= left(|code| i32::from(code) - 128), "{seed}");
+                assert!(f64::from(results.rough) >= left(|code| i32::from(code & 0xf0) - 120), "{seed}");
             }
         }
     }
@@ -328,8 +328,8 @@ pub(super) mod tests {
             query[0] = 1.0;
             let coded = CodedQuery::new(&query, Level::best());
             let least = length(coded.lines.iter().flat_map(|line| line.0.map(|code| f64::from(code as i8))));
-            let found = Kernel::of(Level::best()).code(&query, &[0.0; 50], &mut [0; 50]);
-            let left = f64::from(found.residual) / f64::from(found.scale);
+            let results = Kernel::of(Level::best()).code(&query, &[0.0; 50], &mut [0; 50]);
+            let left = f64::from(results.residual) / f64::from(results.scale);
             assert!(f64::from(coded.a) > least * (1.0 + SINGLE), "{seed}");
             assert!(f64::from(coded.b) > (left + coded.double) * (1.0 + SINGLE) + SINGLE * least, "{seed}");
             let (dot, far) = (f64::from(query[0]), f64::from(query[1].abs()));

@@ -68,14 +68,14 @@ pub fn top_k_batch_coded<'a>(
     request: Request<'_>,
 ) -> Result<Vec<Hits>> {
     let (rows, d) = (rows.into(), queries.d());
-    let mut found = Vec::with_capacity(queries.n());
+    let mut results = Vec::with_capacity(queries.n());
     // Tiles of far fewer queries share a pass over the codes, so that it is no more work in parts.
     for start in (0..queries.n().max(1)).step_by(MOST_QUERIES) {
         let n = MOST_QUERIES.min(queries.n() - start);
         let part = Rows::new(&queries.data()[start * d..(start + n) * d], n, d)?;
-        found.extend(search_with_room(codes, part, rows, request, work::room(n, request.k))?);
+        results.extend(search_with_room(codes, part, rows, request, work::room(n, request.k))?);
     }
-    Ok(found)
+    Ok(results)
 }
 
 /// As [`top_k_batch_coded`], with room for `room` rows of each query at a time.
@@ -89,7 +89,7 @@ pub(super) fn search_with_room<'a>(
     let rows = rows.into();
     let guesses = queries.n() == 1 && request.within.is_none();
     match search_from(codes, queries, rows, request, (room, guesses))? {
-        Some(found) => Ok(found),
+        Some(results) => Ok(results),
         None => Ok(search_from(codes, queries, rows, request, (room, false))?.unwrap_or_default()),
     }
 }
@@ -143,8 +143,8 @@ fn search_from(
     let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
     let learn = &mut |query: usize, fresh: &[Kept]| if learns { best[query].learn(fresh) } else { f32::NEG_INFINITY };
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
-    let found = work.finish(learn);
-    for (query, (best, (kept, floor))) in best.iter_mut().zip(found).enumerate() {
+    let results = work.finish(learn);
+    for (query, (best, (kept, floor))) in best.iter_mut().zip(results).enumerate() {
         match kept {
             Some(kept) => best.find(kept, floor)?,
             None => best.find_in_crowd(&work, query)?,
@@ -153,12 +153,12 @@ fn search_from(
     if best.iter().any(|best| best.floor() < guess) {
         return Ok(None);
     }
-    let found: Vec<Hits> = best.into_iter().map(Best::hits).collect();
+    let results: Vec<Hits> = best.into_iter().map(Best::hits).collect();
     // There are k rows, and bounds that hold lose none of the best.
-    if codes.source().is_some() && request.within.is_none() && found.iter().any(|hits| hits.rows.len() < k) {
+    if codes.source().is_some() && request.within.is_none() && results.iter().any(|hits| hits.rows.len() < k) {
         return Err(Error::Damaged { what: "the codes, which are not those of the rows: delete their file" });
     }
-    Ok(Some(found))
+    Ok(Some(results))
 }
 
 fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {

@@ -73,11 +73,11 @@ fn intervals(query: &[f32], row: &[f32], centre: &Centre, level: Level) -> [Inte
     let other = |i: usize| i32::from(coded.lines[i / LINE].0[i % LINE] as i8);
     let product = |of: fn(u8) -> u8| codes.iter().enumerate().map(|(i, &x)| i32::from(of(x)) * other(i)).sum::<i32>();
     let shift = centre.shift(query, &coded, level);
-    let found = [
+    let results = [
         (coded.rough(shift), product(|code| code >> 4), factors.rough),
         (coded.fine(shift), product(|code| code), factors.residual),
     ];
-    found.map(|(scores, product, residual)| {
+    results.map(|(scores, product, residual)| {
         let (middle, error) = (scores.middle(product, factors.scale), scores.error(residual, factors.norm));
         let bound = |bound: f32| f64::from(bound) * coded.unit;
         Interval { lower: bound(middle - error), upper: bound(middle + error), score: dot(query, row) }
@@ -181,9 +181,9 @@ fn the_rough_bound_holds_where_every_nibble_is_wrong_the_same_way() {
 fn best_with_bounds(factor: f32, query: &[f32], rows: Rows<'_>, level: Level, front: bool) -> usize {
     let codes = coded(rows);
     BOUND.set(factor);
-    let found = top_k_coded(&codes, query, rows, Request { front: Some(front), ..request(1, None, level) });
+    let results = top_k_coded(&codes, query, rows, Request { front: Some(front), ..request(1, None, level) });
     BOUND.set(1.0);
-    found.unwrap().rows[0]
+    results.unwrap().rows[0]
 }
 
 /// Two rows of nearly the same score, among lower ones, in different blocks: the second is better by a ten-thousandth.
@@ -276,9 +276,9 @@ fn a_batch_gives_what_single_queries_give() {
         for mask in [None, Some(third.as_slice())] {
             for threads in [Some(1), Some(4), None] {
                 let request = Request { threads, ..request(6, mask, level) };
-                let found = top_k_batch_coded(&codes, queries, rows, request).unwrap();
+                let results = top_k_batch_coded(&codes, queries, rows, request).unwrap();
                 let single = |query| top_k(queries.row(query), rows, 6, mask, level).unwrap();
-                assert_eq!(found, (0..150).map(single).collect::<Vec<_>>());
+                assert_eq!(results, (0..150).map(single).collect::<Vec<_>>());
             }
         }
     }
