@@ -114,7 +114,11 @@ def test_type_checkers_see_every_method():
 @cache
 def nodes_in(twin):
     """Every node in the bodies of an async class and of its bases."""
-    kinds = [kind for kind in twin.__mro__ if kind.__module__.startswith("septet.aio") or kind is twin]
+    kinds = [
+        kind
+        for kind in twin.__mro__
+        if kind.__module__.startswith(("septet.aio", "septet.vault.faces")) or kind is twin
+    ]
     return [node for kind in kinds for statement in body_of(kind) for node in ast.walk(statement)]
 
 

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from septet.aio.feeding import Feeding
-from septet.aio.mirror import Mirror, mirrored, mirrored_add, signed_as
+from septet.aio.mirror import Mirror, mirrored, signed_as
 from septet.aio.vault import AsyncAnyVault, AsyncVault, mirrored_retriever
 from septet.errors import TierError
 from septet.federation.federation import Federation
@@ -15,6 +15,7 @@ from septet.federation.member import Member
 from septet.inputs.arguments import shown
 from septet.model.entry import Entry
 from septet.profiles.builtin import CONNECTED_PRIORITY
+from septet.vault.faces import AwaitedMethods
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,7 +38,7 @@ def _federation(
     return make
 
 
-class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
+class AsyncFederation(Mirror[Federation], Feeding, AwaitedMethods, of=Federation):
     """A `Federation` for asyncio: the same methods with the same arguments, awaited, as in `AsyncVault`.
 
     The arguments are those of `Federation`, and its errors are raised on opening; a tier may be an open `AsyncVault`
@@ -96,46 +97,14 @@ class AsyncFederation(Mirror[Federation], Feeding, of=Federation):
         """
         return AsyncVault._on(self._workers, self.blocking.tier(name))
 
-    # -- searching -----------------------------------------------------------------------------------------------------
-
-    search = mirrored(Federation.search)
-    search_many = mirrored(Federation.search_many)
-    recall = mirrored(Federation.recall)
-    similar = mirrored(Federation.similar)
-    explain = mirrored(Federation.explain)
+    _add_many = mirrored(Federation.add_many)
     retriever = mirrored_retriever(Federation.retriever)
-    weights = mirrored(Federation.weights)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
-    get = mirrored(Federation.get)
-    load = mirrored(Federation.load)
-    links = mirrored(Federation.links)
-    stats = mirrored(Federation.stats)
     vectors = mirrored(Federation.vectors)
-    ids_beginning = mirrored(Federation.ids_beginning)
-    entries = mirrored(Federation.entries)
-    count = mirrored(Federation.count)
-    facets = mirrored(Federation.facets)
 
     def __aiter__(self) -> AsyncIterator[Entry]:
         return self._iterated(iter)
 
-    history = mirrored(Federation.history)
-
-    # -- writing -------------------------------------------------------------------------------------------------------
-
-    add = mirrored_add(Federation.add)
-    _add_many = mirrored(Federation.add_many)
-    update = mirrored(Federation.update)
-    supersede = mirrored(Federation.supersede)
-    reinstate = mirrored(Federation.reinstate)
-    remember = mirrored(Federation.remember)
-    forget = mirrored(Federation.forget)
-    delete = mirrored(Federation.delete)
-    link = mirrored(Federation.link)
-    unlink = mirrored(Federation.unlink)
-    feedback = mirrored(Federation.feedback)
     import_ = mirrored(Federation.import_)
     sync = mirrored(Federation.sync)
     roots = mirrored(Federation.roots)

@@ -7,19 +7,18 @@ from concurrent.futures import Future
 from functools import wraps
 from inspect import getattr_static, isfunction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from septet.aio.workers import Workers, ended, workers_of
 from septet.errors import Closed, SeptetError
 from septet.system.forks import OfOneProcess
 from septet.system.threads import call_on_thread
+from septet.vault.faces import Mirrored, declared
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from typing_extensions import Self
-
-    from septet.vault.alike import Adding
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -37,17 +36,6 @@ class Closing(Protocol):
 _Target = TypeVar("_Target", bound=Closing)
 
 
-class Mirrored(Generic[_P, _R]):
-    """The static type of an async twin: the parameters and the awaited result of the plain method."""
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> Callable[_P, Coroutine[Any, Any, _R]]: ...
-    def __get__(self, instance: object, owner: type) -> Any:
-        """Bind the method; at run time the attribute is a function, which binds itself."""
-
-
 def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
     """Return a method of a `Mirror` that runs ``method`` on a thread, with the same arguments."""
     plain = cast("Callable[..., Any]", method)
@@ -59,11 +47,6 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
 
     twin.__module__ = __name__
     return cast("Mirrored[_P, _R]", twin)
-
-
-def mirrored_add(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]:
-    """Return `mirrored` of `add`, whose overloads a ParamSpec would lose."""
-    return cast("Adding[Coroutine[Any, Any, str]]", mirrored(cast("Callable[..., str]", method)))
 
 
 def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
@@ -91,8 +74,8 @@ def signed_as(kind: Callable[_P, object]) -> Callable[[Callable[..., None]], Cal
 class Mirror(OfOneProcess, Generic[_Target]):
     """An object whose methods run on threads.
 
-    A subclass lists its methods in its body, for type checkers. Other public methods of the mirrored class are added
-    automatically.
+    A subclass lists its methods in its body or inherits a list (`septet.vault.faces`), for type checkers. Other public
+    methods of the mirrored class are added automatically.
     """
 
     _elsewhere = "open it in the other process"
@@ -101,7 +84,11 @@ class Mirror(OfOneProcess, Generic[_Target]):
 
     def __init_subclass__(cls, of: type | None = None) -> None:
         super().__init_subclass__()
-        for name in () if of is None else dir(of):
+        if of is None:
+            return
+        for name, method in declared(cls):
+            setattr(cls, name, mirrored(getattr_static(of, method.__name__)))
+        for name in dir(of):
             plain = getattr_static(of, name)
             if not name.startswith("_") and isfunction(plain) and not hasattr(cls, name):
                 setattr(cls, name, mirrored(plain))

@@ -8,11 +8,12 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from septet.aio.feeding import Feeding
-from septet.aio.mirror import Mirror, Mirrored, mirrored, mirrored_add, mirrored_static, signed_as
+from septet.aio.mirror import Mirror, mirrored, mirrored_static, signed_as
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
 from septet.model.entry import Entry
 from septet.vault.anywhere import AnyVault
+from septet.vault.faces import AwaitedOfOneStore, Mirrored
 from septet.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def mirrored_retriever(method: Callable[Concatenate[_S, _P], Retriever]) -> Mirr
     return cast("Mirrored[_P, AsyncRetriever]", twin)
 
 
-class AsyncAnyVault(Mirror[_Vault], Feeding):
+class AsyncAnyVault(Mirror[_Vault], Feeding, AwaitedOfOneStore):
     """The methods of all vaults, for asyncio."""
 
     _path: Any = "?"
@@ -85,54 +86,18 @@ class AsyncAnyVault(Mirror[_Vault], Feeding):
         place = self._path if self._target is None else getattr(self._target, "path", self._target)
         return f"{type(self).__name__}({place!r})"
 
-    # -- searching -----------------------------------------------------------------------------------------------------
-
-    search = mirrored(AnyVault.search)
-    search_many = mirrored(AnyVault.search_many)
-    recall = mirrored(AnyVault.recall)
-    similar = mirrored(AnyVault.similar)
-    explain = mirrored(AnyVault.explain)
+    _add_many = mirrored(AnyVault.add_many)
     retriever = mirrored_retriever(AnyVault.retriever)
-    weights = mirrored(AnyVault.weights)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
-    get = mirrored(AnyVault.get)
-    load = mirrored(AnyVault.load)
     vectors = mirrored(AnyVault.vectors)
-    ids_beginning = mirrored(AnyVault.ids_beginning)
-    entries = mirrored(AnyVault.entries)
-    count = mirrored(AnyVault.count)
-    facets = mirrored(AnyVault.facets)
 
     def __aiter__(self) -> AsyncIterator[Entry]:
         return self._iterated(iter)
 
-    links = mirrored(AnyVault.links)
-    stats = mirrored(AnyVault.stats)
-
-    # -- writing -------------------------------------------------------------------------------------------------------
-
-    add = mirrored_add(AnyVault.add)
-    _add_many = mirrored(AnyVault.add_many)
-    update = mirrored(AnyVault.update)
-    update_many = mirrored(AnyVault.update_many)
     rename_tag = mirrored(AnyVault.rename_tag)
     merge_domains = mirrored(AnyVault.merge_domains)
-    supersede = mirrored(AnyVault.supersede)
-    reinstate = mirrored(AnyVault.reinstate)
-    history = mirrored(AnyVault.history)
-    remember = mirrored(AnyVault.remember)
-    forget = mirrored(AnyVault.forget)
-    delete = mirrored(AnyVault.delete)
     purge = mirrored(AnyVault.purge)
-    link = mirrored(AnyVault.link)
-    link_many = mirrored(AnyVault.link_many)
-    unlink = mirrored(AnyVault.unlink)
-    feedback = mirrored(AnyVault.feedback)
     reset_feedback = mirrored(AnyVault.reset_feedback)
-
-    # -- embedding and copies ------------------------------------------------------------------------------------------
 
     embed = mirrored(AnyVault.embed)
     wait_embedded = mirrored(AnyVault.wait_embedded)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.aio.feeding import Feeding
 from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls
-from septet.client.steps import Steps, awaited, remote_async
+from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     LEAST_S,
@@ -28,7 +28,7 @@ from septet.model.entry import Entry
 from septet.net.calls import Answer
 from septet.system.forks import OfOneProcess
 from septet.tiers.remote.shapes import shape_of
-from septet.vault.anywhere import AnyVault
+from septet.vault.faces import AwaitedOfOneStore, declared
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 
-class AsyncClient(Feeding, OfOneProcess):
+class AsyncClient(Feeding, AwaitedOfOneStore, OfOneProcess):
     """A vault on a server, for asyncio: the methods of `Client` with the same arguments, awaited.
 
     Event loops of several threads may share it; each has connections of its own. Cancelling a call drops it: the server
@@ -93,38 +93,9 @@ class AsyncClient(Feeding, OfOneProcess):
 
     # -- methods -------------------------------------------------------------------------------------------------------
 
-    search = awaited(Calls.search)
-    search_many = awaited(Calls.search_many)
-    recall = awaited(Calls.recall)
-    explain = awaited(Calls.explain)
-    similar = remote_async(AnyVault.similar)
-    weights = remote_async(AnyVault.weights)
-    retrieve = awaited(Calls.retrieve)
-    load = awaited(Calls.load)
-    get = awaited(Calls.get)
-    ids_beginning = remote_async(AnyVault.ids_beginning)
-    entries = awaited(Calls.entries)
-    count = remote_async(AnyVault.count)
-    facets = awaited(Calls.facets)
-    history = remote_async(AnyVault.history)
-    links = remote_async(AnyVault.links)
-    stats = remote_async(AnyVault.stats)
-    status = awaited(Calls.status)
-
-    add = remote_async(AnyVault.add)
-
     _add_many = awaited(Calls.add_many)
-    update = remote_async(AnyVault.update)
-    update_many = remote_async(AnyVault.update_many)
-    delete = awaited(Calls.delete)
-    forget = awaited(Calls.forget)
-    remember = remote_async(AnyVault.remember)
-    supersede = remote_async(AnyVault.supersede)
-    reinstate = remote_async(AnyVault.reinstate)
-    link = remote_async(AnyVault.link)
-    link_many = awaited(Calls.link_many)
-    unlink = remote_async(AnyVault.unlink)
-    feedback = remote_async(AnyVault.feedback)
+    retrieve = awaited(Calls.retrieve)
+    status = awaited(Calls.status)
 
     async def __aiter__(self) -> AsyncIterator[Entry]:
         row, last = 0, None
@@ -172,3 +143,7 @@ class AsyncClient(Feeding, OfOneProcess):
             if pause is None or clock() + pause >= ends_at:
                 raise error_of_fault(reply, send, self._settings)
             await asyncio.sleep(pause)
+
+
+for _name, _method in declared(AsyncClient):
+    setattr(AsyncClient, _name, awaited(Calls.of(_method)))

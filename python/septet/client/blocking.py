@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from septet.client.reading import Reads
-from septet.client.steps import Steps, blocking, remote
+from septet.client.steps import Steps, blocking, steps_of
 from septet.client.tier import RemoteMember
 from septet.client.transport import (
     LEAST_S,
@@ -27,7 +27,7 @@ from septet.errors import Closed
 from septet.model.entry import Entry
 from septet.net.calls import Answer
 from septet.system.forks import OfOneProcess
-from septet.vault.anywhere import AnyVault
+from septet.vault.faces import RemoteMethods, declared
 
 _R = TypeVar("_R")
 
@@ -38,10 +38,15 @@ MAX_BYTES = 256_000_000
 
 
 class Calls(Reads, Writes):
-    """The steps of all methods of a client."""
+    """The steps of the methods of a client that are more than one call."""
+
+    @classmethod
+    def of(cls, method: Any) -> Any:
+        """Return the steps of a method of the vault."""
+        return getattr(cls, method.__name__, None) or steps_of(method)
 
 
-class Client(RemoteMember, OfOneProcess):
+class Client(RemoteMethods, RemoteMember, OfOneProcess):
     """A vault on a server (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
 
     A `Federation` accepts it as a tier, with the results of a local vault. Threads may share it; a forked child opens
@@ -95,37 +100,8 @@ class Client(RemoteMember, OfOneProcess):
 
     # -- methods -------------------------------------------------------------------------------------------------------
 
-    search = blocking(Calls.search)
-    search_many = blocking(Calls.search_many)
-    recall = blocking(Calls.recall)
-    explain = blocking(Calls.explain)
-    similar = remote(AnyVault.similar)
-    weights = remote(AnyVault.weights)
     retrieve = blocking(Calls.retrieve)
-    load = blocking(Calls.load)
-    get = blocking(Calls.get)
-    ids_beginning = remote(AnyVault.ids_beginning)
-    entries = blocking(Calls.entries)
-    count = remote(AnyVault.count)
-    facets = blocking(Calls.facets)
-    history = remote(AnyVault.history)
-    links = remote(AnyVault.links)
-    stats = remote(AnyVault.stats)
     status = blocking(Calls.status)
-
-    add = remote(AnyVault.add)
-    add_many = blocking(Calls.add_many)
-    update = remote(AnyVault.update)
-    update_many = remote(AnyVault.update_many)
-    delete = blocking(Calls.delete)
-    forget = blocking(Calls.forget)
-    remember = remote(AnyVault.remember)
-    supersede = remote(AnyVault.supersede)
-    reinstate = remote(AnyVault.reinstate)
-    link = remote(AnyVault.link)
-    link_many = blocking(Calls.link_many)
-    unlink = remote(AnyVault.unlink)
-    feedback = remote(AnyVault.feedback)
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over all entries in the order in which they were first stored; see `Vault.__iter__`."""
@@ -178,3 +154,7 @@ class Client(RemoteMember, OfOneProcess):
             if pause is None or time.monotonic() + pause >= ends_at:
                 raise error_of_fault(reply, send, self._settings)
             time.sleep(pause)
+
+
+for _name, _method in declared(Client):
+    setattr(Client, _name, blocking(Calls.of(_method)))

@@ -1,8 +1,8 @@
 """The methods of a client: calls as generators, shared by the blocking and the async client.
 
-`remote` and `remote_async` make a method from its declaration in `AnyVault`: the arguments are bound as Python binds
-them, those that were passed are the request, and the answer is read by the type of the result. The methods that page,
-chunk or check more are generators of their own, which `blocking` and `awaited` run.
+`steps_of` makes the steps of a method from its declaration in `AnyVault`: the arguments are bound as Python binds them,
+those that were passed are the request, and the answer is read by the type of the result. The methods that page, chunk
+or check more are generators of their own. `blocking` and `awaited` make the methods that run the steps.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast, overload
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
-from septet.aio.mirror import Mirrored
 from septet.client.answers import (
     entry_of,
     link_of,
@@ -30,11 +29,7 @@ from septet.model.entry import Entry
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import BUILTIN
 from septet.vault.batch import fields_of, item_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from septet.vault.alike import Adding
+from septet.vault.faces import Mirrored
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -59,11 +54,7 @@ _DECODERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def blocking(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Callable[Concatenate[Any, _P], _R]:
-    """Return the method of a `Client` that runs the steps.
-
-    Typed as a function, not as a descriptor: pyright ignores descriptors when it compares a class with a protocol,
-    such as `Member`.
-    """
+    """Return the method of a `Client` that runs the steps."""
     plain = cast("Callable[..., Any]", steps)
 
     @wraps(plain)
@@ -86,25 +77,7 @@ def awaited(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Mirrored[_P, _R]
     return cast("Mirrored[_P, _R]", method)
 
 
-@overload
-def remote(method: Adding[str]) -> Adding[str]: ...  # type: ignore[overload-overlap]
-@overload
-def remote(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[Any, _P], _R]: ...
-def remote(method: Any) -> Any:
-    """Return the method of a `Client` that calls a method of the vault on the server."""
-    return blocking(_steps_of(method))
-
-
-@overload
-def remote_async(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]: ...  # type: ignore[overload-overlap]
-@overload
-def remote_async(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]: ...
-def remote_async(method: Any) -> Any:
-    """Return the coroutine method of an `AsyncClient` that calls a method of the vault on the server."""
-    return awaited(_steps_of(method))
-
-
-def _steps_of(method: Any) -> Callable[..., Steps[Any]]:
+def steps_of(method: Any) -> Callable[..., Steps[Any]]:
     """Return the steps of a method that is one call."""
     name: str = method.__name__
     parameters = signature(method)
