@@ -73,13 +73,13 @@ def _acts(vault: Vault, small: int, large: int) -> Iterator[tuple[str, Act, bool
         False,
     )
     yield (
-        f"rename_tag of {large:,}",
-        lambda i: _all(vault.rename_tag(f"large{20 + i}", f"renamed{i}"), large),
+        f"rename of {large:,} tags",
+        lambda i: _all(vault.rename("tags", {f"large{20 + i}": f"renamed{i}"}), large),
         False,
     )
     yield (
-        f"merge_domains of {large:,}",
-        lambda i: _all(vault.merge_domains(f"large{30 + i}", "merged"), large),
+        f"rename of {large:,} domains",
+        lambda i: _all(vault.rename("domain", {f"large{30 + i}": "merged"}), large),
         False,
     )
     others = vault.entries(_large(49), limit=100).ids

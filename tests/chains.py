@@ -44,7 +44,7 @@ def fill(vault, count=ALL, start=0):
 
 
 def held(vault):
-    return {s.model: s.entries for s in vault.spaces() if s.entries}
+    return {s.model: s.entries for s in vault.embedding_status().spaces if s.entries}
 
 
 def codes(found):

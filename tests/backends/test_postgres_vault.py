@@ -37,7 +37,7 @@ def public(kind):
 
 
 #: Methods of files alone.
-OF_FILES = {"sync", "roots", "forget_root", "sync_status", "watch_files", "redact", "restore"}
+OF_FILES = {"sync", "forget_root", "sync_status", "watch_files", "redact"}
 
 
 @pytest.mark.parametrize("name", sorted(public(Vault).keys() - OF_FILES))

@@ -88,7 +88,7 @@ def test_feedback_is_counted_and_vectors_are_exported_in_one_order(both):
 def test_any_number_may_bound_a_list_of_ids(both):
     for vault in both:
         vault.add(id="a", title="a")
-        assert vault.ids_beginning("a", limit=10**30) == ["a"]
+        assert vault._ids_beginning("a", limit=10**30) == ["a"]
 
 
 def test_words_are_not_guessed_at_where_only_vectors_are_asked(both):

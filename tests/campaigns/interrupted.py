@@ -66,7 +66,7 @@ class Run:
 
     def read(self, _number):
         what = self.rng.choice(
-            "search search_many explain recall load get links stats spaces weights len federation open close".split()
+            "search search_many explain recall load get links stats weights len federation open close".split()
         )
         query, id, vault = text(self.rng, 3), f"e{self.rng.randrange(60)}", self.vault
         calls = {

@@ -9,7 +9,7 @@ from septet import BatchError, Closed, Federation, StoreBusy, VectorError
 
 WEIGHTS = {"add": 6, "add_many": 2, "update": 3, "delete": 2, "others": 3}
 OTHERS = (
-    "optimize purge backup export embed load stats spaces link links feedback reset_feedback remember explain "
+    "optimize purge backup export embed load stats link links feedback remember explain "
     "search_many recall weights federation import_ embedding_status contains"
 ).split()
 

@@ -22,5 +22,5 @@ def test_when_the_first_is_back_it_embeds_what_it_missed_and_nothing_is_paid_twi
         assert answering(vault) == "test/first"
         paid = [[text for text in one.sent() if text.startswith("title")] for one in (first, second)]
         assert len(set(paid[0])) == ALL and len(paid[1]) == len(set(paid[1])) == kept
-        standing = [s for s in vault.spaces() if s.standby]
+        standing = [s for s in vault.embedding_status().spaces if s.standby]
         assert [s.model for s in standing] == (["test/second"] if kept else [])

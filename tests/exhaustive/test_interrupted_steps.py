@@ -245,7 +245,7 @@ def test_ids_of_an_index_may_be_changed_with_interrupts_at_any_line(kind):
 
 def test_a_write_that_wakes_the_background_may_be_interrupted(tmp_path):
     world = World(tmp_path / "v.db", embedder=Letters(), embedding_options=EmbeddingOptions(batch_texts=50))
-    assert world.vault.wait_embedded(60)
+    assert world.vault.embedding_status(wait_s=60).activity == "idle"
 
     def act():
         world.turn += 1
@@ -253,7 +253,7 @@ def test_a_write_that_wakes_the_background_may_be_interrupted(tmp_path):
 
     def check():
         on_a_thread(lambda: world.vault.add(id="later", title=f"later {world.turn}"))
-        assert world.vault.wait_embedded(20), "the background does not embed any more"
+        assert world.vault.embedding_status(wait_s=20).activity == "idle", "the background does not embed any more"
 
     assert steps(act, check, every=10, spared="with self._state") > 5
     world.close()

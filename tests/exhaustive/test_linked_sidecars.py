@@ -3,7 +3,7 @@
 import pytest
 
 from integration.test_linked_sidecars import FOREIGN
-from septet import Vault
+from septet.exchange import restore
 from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from sidecars import entry, folder_of, opened
 
@@ -27,4 +27,4 @@ def path(tmp_path):
 def test_restoring_a_backup_leaves_what_is_behind_it(path, tmp_path):
     with opened(path) as vault:
         vault.backup(tmp_path / "backup.db")
-    assert Vault.restore(tmp_path / "backup.db", path) == LEAST_SLOTS + 1
+    assert restore(tmp_path / "backup.db", path) == LEAST_SLOTS + 1

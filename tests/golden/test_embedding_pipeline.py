@@ -90,10 +90,10 @@ def test_a_write_of_any_size_is_embedded_in_the_background(tmp_path, embedder, e
     assert (len(recorded["seedOf3Calls"]), recorded["seedOf101Calls"], recorded["updateCalls"]) == (3, 0, 0)
     with Vault(tmp_path / "v.db", embedder=embedder) as vault:
         vault.add_many({"id": f"e{i}", "title": f"title {i}"} for i in range(entries))
-        assert vault.wait_embedded(LONG_S)
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
         assert len(embedder.calls) == calls
         vault.update("e0", title="another title")
-        assert vault.wait_embedded(LONG_S)
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
         assert embedder.sizes()[calls:] == [1]
 
 

@@ -217,7 +217,7 @@ def test_a_folder_that_changes_is_embedded_as_often_as_recorded(tmp_path: Path, 
             assert sent == (0 if not step["embedCalls"] else told - sent_before), name
             sent_before = told or sent_before
             assert len(vault) == step.get("chunks", len(vault))
-            assert vault.roots()[0].files == step.get("files", vault.roots()[0].files)
+            assert vault.sync_status().roots[0].files == step.get("files", vault.sync_status().roots[0].files)
             assert not list(tmp_path.glob("*.tmp*"))
 
 

@@ -76,5 +76,5 @@ def test_a_vault_reports_the_weights_and_the_rate_that_moved_them(case):
             assert found.accept_rate == pytest.approx((case["accepted"] + 0.5 * case["modified"]) / counted)
             alike = case["modified"] == case["failed"] == 0
             assert not alike or found.accept_rate == pytest.approx(case["reportedAcceptanceRate"])
-        vault.reset_feedback()
+        vault.purge(feedback=True)
         assert vault.weights(vectors=case["embeddingProvider"]).counted == 0

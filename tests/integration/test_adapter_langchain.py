@@ -119,7 +119,7 @@ def test_a_text_is_an_entry_with_its_metadata_as_attrs(store, vault):
     assert (entry.title, entry.description) == ("A red door.", "A red door.\nIt squeaks.")
     assert entry.attrs == {"n": 1, "in": {"town": "Ulm"}}
     assert vault.get("sea").title == "Sea"
-    assert [s.model for s in vault.spaces()] == ["Axes/axes"]
+    assert [s.model for s in vault.embedding_status().spaces] == ["Axes/axes"]
     assert store.get_by_ids(["sea", "none", "door"]) == [
         Document(id="sea", page_content="The blue sea.", metadata={"n": 3, "title": "Sea"}),
         Document(id="door", page_content="A red door.\nIt squeaks.", metadata={"n": 1, "in": {"town": "Ulm"}}),
@@ -236,8 +236,8 @@ def test_a_vault_may_embed_by_itself_what_a_store_without_an_embedding_gives_it(
     with Vault(":memory:", embedder=embedder_of(Axes(), "mine")) as vault:
         store = SeptetVectorStore(vault=vault)
         store.add_texts(["red", "green"], ids=["r", "g"])
-        vault.wait_embedded(30)
-        assert [s.model for s in vault.spaces()] == ["langchain/mine"]
+        vault.embedding_status(wait_s=30)
+        assert [s.model for s in vault.embedding_status().spaces] == ["langchain/mine"]
         assert store.find("blue red", k=1).hits[0].raw["cosine"] > 0.7
         assert [document.id for document in store.similarity_search("reddish", k=2)] == ["r", "g"]
 
@@ -306,7 +306,7 @@ def test_vectors_may_be_of_any_kind_that_numpy_reads(vault):
 
     store = SeptetVectorStore(Arrays(), vault=vault, model="mine")
     store.add_texts(["red"], ids=["r"])
-    assert [s.model for s in vault.spaces()] == ["mine"]
+    assert [s.model for s in vault.embedding_status().spaces] == ["mine"]
     assert store.similarity_search("red")[0].id == "r"
 
 

@@ -145,7 +145,7 @@ def test_vectors_find_what_has_no_word_of_the_query(vault, clock):
     store.put(("a",), "2", {"text": "dogs"})
     best, *_ = store.search(("a",), query="a bridge too far")
     assert best.key == "1"
-    assert [space.model for space in vault.spaces()] == ["axes"]
+    assert [space.model for space in vault.embedding_status().spaces] == ["axes"]
     told = vault.search("dog", query_vector=axes(["dog"])[0], model="axes", kinds="item/a")
     assert [(item.key, item.score) for item in store.search(("a",), query="dog")] == [
         (hit.entry.attrs["key"], hit.score) for hit in told

@@ -309,7 +309,7 @@ def test_a_vault_that_embeds_by_itself_answers_queries_that_the_index_does_not_e
     with Vault(":memory:", embedder=embedder) as vault:
         store = SeptetVectorStore(vault, is_embedding_query=False)
         store.add([node("r", "red, red"), node("b", "blue, blue")])
-        vault.wait_embedded(30)
+        vault.embedding_status(wait_s=30)
         index = VectorStoreIndex.from_vector_store(store, embed_model=axes)
         found = index.as_retriever(similarity_top_k=2).retrieve("all that is reddish")
         assert [scored.node.node_id for scored in found] == ["r", "b"]

@@ -198,9 +198,9 @@ def test_one_entry_that_cannot_take_a_change_leaves_all_as_they_were(vault):
 def test_a_tag_is_renamed_where_it_is_and_ages_stay(vault):
     tagged = {f"e{i}" for i in range(0, 20, 3)}
     before = content(vault)
-    assert vault.rename_tag("old", "new", dry_run=True) == 7 and content(vault) == before
-    assert vault.rename_tag("old", "newer", where={"domain": "d1"}) == 3
-    assert vault.rename_tag("old", "kept") == 4
+    assert vault.rename("tags", {"old": "new"}, dry_run=True) == 7 and content(vault) == before
+    assert vault.rename("tags", {"old": "newer"}, where={"domain": "d1"}) == 3
+    assert vault.rename("tags", {"old": "kept"}) == 4
     for id, entry in content(vault).items():
         if id in tagged:
             assert entry.tags == (("newer", "kept") if before[id].domain == "d1" else ("kept",))
@@ -208,26 +208,43 @@ def test_a_tag_is_renamed_where_it_is_and_ages_stay(vault):
         else:
             assert entry == before[id]
     assert set(vault.search("newer").ids) == {"e3", "e9", "e15"} and "e0" not in vault.search("old").ids
-    assert vault.rename_tag("nobody", "x") == 0 and vault.rename_tag("kept", "kept") == 20
-    for wrong in ({"old": "", "new": "x"}, {"old": "x", "new": "a\nb"}, {"old": 1, "new": "x"}):
+    assert vault.rename("tags", {"nobody": "x"}) == vault.rename("tags", {"kept": "kept"}) == 0
+    for wrong in ({"": "x"}, {"x": "a\nb"}, {1: "x"}):
         with pytest.raises(EntryError, match="tag"):
-            vault.rename_tag(**wrong)
+            vault.rename("tags", wrong)
+    for field, names in (("type", {"a": "b"}), (1, {"a": "b"}), ("tags", ["a"]), ("domain", None)):
+        with pytest.raises(EntryError):
+            vault.rename(field, names)
     with pytest.raises(QueryError, match="every entry"):
-        vault.rename_tag("kept", "x", where={})
+        vault.rename("tags", {"kept": "x"}, where={})
 
 
 def test_domains_are_merged_and_ages_stay(vault):
     before = content(vault)
-    assert vault.merge_domains(["d0", "d2", "d1"], "d1", dry_run=True) == 14
-    assert vault.merge_domains(["d0", "d2", "d1"], "d1") == 14
+    into_one = {"d0": "d1", "d2": "d1", "d1": "d1"}
+    assert vault.rename("domain", into_one, dry_run=True) == 14 and content(vault) == before
+    assert vault.rename("domain", into_one) == 14
     after = content(vault)
     assert {e.domain for id, e in after.items() if id != "memory"} == {"d1"}
     assert all(after[id].updated_at == before[id].updated_at for id in after)
     assert vault.search("word", domain="d0").ids == [] and len(vault.search("word", domain="d1", limit=50).ids) == 20
-    assert vault.merge_domains("general", "people") == 1 and vault.merge_domains([], "x") == 0
-    for wrong in ({"sources": ["d1"], "into": ""}, {"sources": [1], "into": "x"}, {"sources": ["d1"], "into": None}):
+    assert vault.rename("domain", {"general": "people"}) == 1 and vault.rename("domain", {}) == 0
+    for wrong in ({"d1": ""}, {1: "x"}, {"d1": None}):
         with pytest.raises(EntryError):
-            vault.merge_domains(**wrong)
+            vault.rename("domain", wrong)
+
+
+def test_names_are_swapped_at_once(vault):
+    before = content(vault)
+    moved = [e for e in before.values() if "old" in e.tags and e.domain in ("d0", "d1")]
+    assert vault.rename("domain", {"d0": "d1", "d1": "d0"}, where={"tags": "old"}) == len(moved)
+    assert vault.rename("tags", {"old": "kept", "kept": "old"}) == 20
+    swapped = {"d0": "d1", "d1": "d0", "d2": "d2"}
+    for id, entry in content(vault).items():
+        if id != "memory":
+            was = before[id]
+            assert entry.domain == (swapped[was.domain] if "old" in was.tags else was.domain)
+            assert entry.tags == tuple({"old": "kept", "kept": "old"}[tag] for tag in was.tags)
 
 
 def test_purge_deletes_what_is_no_longer_valid(vault, clock):

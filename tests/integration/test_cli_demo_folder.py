@@ -65,7 +65,7 @@ def test_it_leaves_nothing_behind_unless_a_file_is_named(septet, notes):
     code, out, _ = septet("demo", "notes", "--path", "kept/n.db")
     assert code == 0 and "The vault is ~/kept/n.db" in out
     with Vault(septet.home / "kept" / "n.db") as vault:
-        assert [root.name for root in vault.roots()] == ["notes"] and vault.stats().entries == 4
+        assert [root.name for root in vault.sync_status().roots] == ["notes"] and vault.stats().entries == 4
     assert {path: (notes / path).read_text() for path in PAGES} == PAGES
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
 from tests.commands import Commands
 
-from septet import AsyncVault, EntryError, Federation, Vault
+from septet import EntryError, Federation, Vault
 
 pytest.importorskip("typer")
 
@@ -60,9 +59,9 @@ def test_of_many_candidates_ten_are_named(septet):
 def test_no_character_of_a_beginning_is_special(septet, wild):
     with Vault("v.db") as vault:
         if wild:
-            assert vault.ids_beginning(wild) == []
+            assert vault._ids_beginning(wild) == []
         else:
-            assert len(vault.ids_beginning(wild)) == 7
+            assert len(vault._ids_beginning(wild)) == 7
 
 
 @pytest.mark.parametrize(
@@ -114,28 +113,18 @@ def test_the_beginnings_of_ids_are_looked_up_over_tiers_each_once(tmp_path):
         one.add_many([{"id": id, "title": "t"} for id in ("note-b", "note-c")])
         two.add_many([{"id": id, "title": "t"} for id in ("note-a", "note-b")])
         with Federation({"one": one, "two": two}) as both:
-            assert both.ids_beginning("note") == ["note-a", "note-b", "note-c"]
-            assert both.ids_beginning("note", limit=2) == ["note-a", "note-b"]
-            assert both.tier("two").ids_beginning("note") == ["note-a", "note-b"]
+            assert both._ids_beginning("note") == ["note-a", "note-b", "note-c"]
+            assert both._ids_beginning("note", limit=2) == ["note-a", "note-b"]
+            assert both.tier("two")._ids_beginning("note") == ["note-a", "note-b"]
             one.close()
-            assert both.ids_beginning("note") == ["note-a", "note-b"]
+            assert both._ids_beginning("note") == ["note-a", "note-b"]
 
 
 def test_arguments_of_the_lookup_are_checked(tmp_path):
     with Vault(tmp_path / "v.db") as vault:
         for text, limit in ((1, 5), ("a", 0), ("a", "2"), ("\ud800", 5)):
             with pytest.raises(EntryError):
-                vault.ids_beginning(text, limit=limit)
-
-
-async def _asked(path):
-    async with AsyncVault(path) as vault:
-        await vault.add(id="abcd", title="t")
-        return await vault.ids_beginning("ab")
-
-
-def test_the_lookup_is_awaited_too(tmp_path):
-    assert asyncio.run(_asked(tmp_path / "v.db")) == ["abcd"]
+                vault._ids_beginning(text, limit=limit)
 
 
 def test_the_lookup_reads_the_index_of_ids_and_no_table(tmp_path):

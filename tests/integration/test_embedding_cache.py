@@ -169,7 +169,7 @@ def test_a_query_that_ends_after_its_vault_opens_the_cache_no_more(tmp_path, mon
     embedder = CallableEmbedder(vectors, model="lengths", dimensions=2)
     with Vault(tmp_path / "v.db", embedder=embedder, embedding_cache=tmp_path / "cache.db") as vault:
         vault.add(title="word")
-        assert vault.wait_embedded(10)
+        assert vault.embedding_status(wait_s=10).activity == "idle"
         monkeypatch.setattr(EmbeddingCache, "put", late)
         vault.search("another word")
     connections = len(forks._connections)

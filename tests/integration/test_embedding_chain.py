@@ -159,7 +159,7 @@ def test_automatic_embedding_goes_on_with_the_second_and_returns_to_the_first(tm
     first.fault = down()
     with opened(tmp_path / "v.db", first, second, options=EmbeddingOptions(rest_s=0)) as vault:
         fill(vault)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert held(vault) == {"test/second": ALL}
         status = vault.embedding_status()
         assert "embedding_fallback" in codes(status) and status.activity == "idle"
@@ -167,7 +167,7 @@ def test_automatic_embedding_goes_on_with_the_second_and_returns_to_the_first(tm
         first.fault = None
         # A search sees that the rest is over, and wakes the one that embeds.
         assert answering(vault, "title 12")
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert held(vault) == {"test/first": ALL, "test/second": ALL}
         assert answering(vault, "title 13") == "test/first"
 
@@ -182,7 +182,7 @@ def test_reading_alone_embeds_no_texts(tmp_path):
         for n in range(3):
             found = vault.search(f"title {n}")
             assert codes(found)[0] == "embedding_refused" and "e7" in vault.search("title 7").ids
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert second.sent() == [] and held(vault) == {"test/first": ALL}
 
 
@@ -192,7 +192,7 @@ def test_no_model_is_asked_by_every_write_while_it_rests(tmp_path):
     with opened(tmp_path / "v.db", first, second, options=EmbeddingOptions(rest_s=60)) as vault:
         for n in range(5):
             fill(vault, 1, n)
-            assert vault.wait_embedded(20)
+            assert vault.embedding_status(wait_s=20).activity == "idle"
         assert len(first.calls) == len(second.calls) == 1
         assert "quota exhausted" in vault.embedding_status().notes[0].cause
         assert "e3" in vault.search("title 3").ids

@@ -105,7 +105,7 @@ def test_no_writer_hears_of_an_embedder_that(tmp_path, kind):
         vault.update_many(where={"id": "e1"}, domain="pond")
         vault.remember("ducks like bread", id="m")
         vault.delete("e0")
-        vault.wait_embedded(0.2)
+        vault.embedding_status(wait_s=0.2)
         assert len(vault.search("duck", limit=50)) == COUNT and vault.get("a").title == "duck two"
         works.append(True)
         # What the provider has refused for good is not tried again by itself.

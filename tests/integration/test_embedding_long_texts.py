@@ -60,7 +60,7 @@ def test_cut_vectors_are_made_anew_once_and_the_others_stay(tmp_path, model, wra
     assert fill(path, Cutting(model)).embedded == 11
     with Vault(path, embedder=wrap(model), embedding_options=MANUAL) as vault:
         before = vectors(vault)
-        (space,) = vault.spaces()
+        (space,) = vault.embedding_status().spaces
         report = vault.embed()
         assert (report.embedded, report.missing) == (len(LONG), 0)
         after = vectors(vault)
@@ -68,7 +68,7 @@ def test_cut_vectors_are_made_anew_once_and_the_others_stay(tmp_path, model, wra
             np.testing.assert_array_equal(after[name], row)
             assert (before[name] == row).all() == (name in SHORT)
         # Neither the name of the space nor what answers searches has changed.
-        assert vault.spaces() == [space]
+        assert vault.embedding_status().spaces == (space,)
         assert vault.embed().embedded == 0
     with Vault(path, embedder=wrap(model), embedding_options=MANUAL) as vault:
         assert vault.embed().embedded == 0
@@ -118,7 +118,7 @@ def test_automatic_embedding_makes_them_anew_with_the_next_write(tmp_path, model
     fill(path, Cutting(model))
     with Vault(path, embedder=model) as vault:
         vault.add(title="a b")
-        assert vault.wait_embedded(30)
+        assert vault.embedding_status(wait_s=30).activity == "idle"
         np.testing.assert_array_equal(vectors(vault)["long-0"], expected(model)["long-0"])
 
 

@@ -69,14 +69,14 @@ def test_the_same_text_is_sent_once_and_serves_every_entry(vault, embedder):
     vault.add_many({"id": f"e{i}", "title": "one text"} for i in range(5))
     assert counts(vault.embed()) == (1, 0, 0, 0, 1)
     assert len(vault.search("one", legs="vector")) == 5
-    assert vault.spaces()[0].entries == 5
+    assert vault.embedding_status().spaces[0].entries == 5
 
 
 def test_a_changed_text_is_embedded_again_and_a_text_that_comes_back_is_not(vault, embedder):
     vault.add(id="a", title="before")
     vault.embed()
     vault.update("a", title="after")
-    assert vault.spaces()[0].missing == 1
+    assert vault.embedding_status().spaces[0].missing == 1
     assert counts(vault.embed()) == (1, 0, 0, 0, 1)
     vault.update("a", title="before")
     assert counts(vault.embed()) == (0, 0, 0, 0, 0)
@@ -208,9 +208,9 @@ def test_an_embedder_may_learn_its_dimension_from_the_first_answer(tmp_path, kno
     embedder = Letters(knows_dimensions=knows)
     with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=BY_HAND) as vault:
         fill(vault, 150)
-        assert vault.spaces()[0].dimensions == (32 if knows else None)
+        assert vault.embedding_status().spaces[0].dimensions == (32 if knows else None)
         assert counts(vault.embed()) == (150, 0, 0, 0, 2)
-        assert vault.spaces()[0].dimensions == 32
+        assert vault.embedding_status().spaces[0].dimensions == 32
 
 
 def test_an_interrupt_is_raised_when_what_is_on_its_way_has_been_stored(vault, embedder):
@@ -319,7 +319,7 @@ def test_vectors_given_by_the_caller_stay_beside_those_of_a_provider(vault):
     vault.add(id="a", title="title a", vector=[1, 0])
     vault.add(id="b", title="title b")
     vault.embed()
-    assert [(s.model, s.given, s.entries, s.missing) for s in vault.spaces()] == [
+    assert [(s.model, s.given, s.entries, s.missing) for s in vault.embedding_status().spaces] == [
         ("test/letters", False, 2, 0),
         ("given", True, 1, 1),
     ]

@@ -23,7 +23,7 @@ def opened(path, embedder, **options):
 
 
 def shown(vault):
-    return [(s.model, s.entries, s.missing, s.active) for s in vault.spaces()]
+    return [(s.model, s.entries, s.missing, s.active) for s in vault.embedding_status().spaces]
 
 
 def codes(results):
@@ -99,9 +99,9 @@ def test_going_back_embeds_again_and_the_vectors_are_the_right_ones(path):
 
 def test_the_same_model_with_another_dimension_is_another_space(path):
     with opened(path, Letters("old", 16)) as vault:
-        assert [(s.dimensions, s.active) for s in vault.spaces()] == [(32, True), (16, False)]
+        assert [(s.dimensions, s.active) for s in vault.embedding_status().spaces] == [(32, True), (16, False)]
         assert vault.embed().embedded == 250
-        assert [(s.dimensions, s.active) for s in vault.spaces()] == [(16, True)]
+        assert [(s.dimensions, s.active) for s in vault.embedding_status().spaces] == [(16, True)]
         assert vault.search("title 7", legs="vector", limit=1).ids == ["e7"]
 
 
@@ -126,7 +126,7 @@ def test_a_switch_that_failed_on_the_way_leaves_the_old_space_in_use(path):
     new.script.extend([None, None, down()])
     with opened(path, new, previous_embedder=Letters("old")) as vault:
         assert vault.embed().missing == 50
-        assert [s.active for s in vault.spaces()] == [True, False]
+        assert [s.active for s in vault.embedding_status().spaces] == [True, False]
         assert not vault.search("title 7", legs="vector").degraded
 
 
@@ -167,5 +167,5 @@ def test_a_vault_whose_old_vectors_are_all_gone_begins_with_the_new_model_by_its
     new = Letters("new")
     with Vault(path, embedder=new) as vault:
         vault.add(title="red apples")
-        assert vault.wait_embedded(60) and new.sent() == ["red apples"]
+        assert vault.embedding_status(wait_s=60).activity == "idle" and new.sent() == ["red apples"]
         assert vault.search("apples", legs="vector").notes == ()

@@ -82,9 +82,9 @@ def test_changes_by_filter_want_a_tier(both, tiers):
     with pytest.raises(EntryError, match="not both"):
         both.tier("team").delete("a", where={"domain": "d"})
     assert both.tier("project").update_many({"domain": "d"}, severity="warning") == 3
-    assert both.tier("team").rename_tag("t", "u") == 3
-    assert both.tier("team").merge_domains("d", "e", dry_run=True) == 3
-    assert both.tier("team").merge_domains("d", "e") == 3
+    assert both.tier("team").rename("tags", {"t": "u"}) == 3
+    assert both.tier("team").rename("domain", {"d": "e"}, dry_run=True) == 3
+    assert both.tier("team").rename("domain", {"d": "e"}) == 3
     assert {(e.severity, e.tags, e.domain) for e in tiers["team"].load(list("abc"))} == {("suggestion", ("u",), "e")}
     assert {(e.severity, e.tags, e.domain) for e in tiers["project"].load(list("bcd"))} == {("warning", ("t",), "d")}
     assert both.tier("project").delete(where={"domain": "d"}, dry_run=True) == 3
@@ -128,4 +128,4 @@ def test_a_tier_that_fails_is_passed_over_but_never_written_half(both, tiers):
 
 def test_feedback_is_reset_in_a_tier(both, tiers):
     both.feedback("q", "a", "accepted")
-    assert both.tier("project").reset_feedback() == 0 and both.tier("team").reset_feedback() == 1
+    assert both.tier("project").purge(feedback=True) == 0 and both.tier("team").purge(feedback=True) == 1

@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from septet import CallableEmbedder, StoreBusy, Vault
+from septet.exchange import restore
 from septet.sqlite.store import connection
 from septet.sqlite.store.store import SqliteStore
 from septet.system import filesystem
@@ -148,7 +149,7 @@ def test_everything_else_works_there_too(synchronised, tmp_path):
     embedder = CallableEmbedder(embed, model="tiny", dimensions=3)
     with Vault(synchronised / "v.db", embedder=embedder) as vault:
         vault.add_many({"id": f"e{i}", "title": f"word {'x' * i}"} for i in range(30))
-        assert vault.wait_embedded(60)
+        assert vault.embedding_status(wait_s=60).activity == "idle"
         assert vault.embed().failed == 0
         vault.link("e1", "e2")
         vault.feedback("word", "e1", "accepted")
@@ -158,9 +159,9 @@ def test_everything_else_works_there_too(synchronised, tmp_path):
         assert len(vault.search("word", limit=99)) == 29
         vault.backup(tmp_path / "backup.db", progress=lambda _done, _total: None)
         vault.export(tmp_path / "out.jsonl")
-    assert Vault.restore(tmp_path / "backup.db", synchronised / "v.db") == 29
+    assert restore(tmp_path / "backup.db", synchronised / "v.db") == 29
     with Vault(synchronised / "v.db") as vault:
         assert len(vault) == 29
         assert journal(vault) == "delete"
         with pytest.raises(StoreBusy, match="is open"):
-            Vault.restore(tmp_path / "backup.db", synchronised / "v.db")
+            restore(tmp_path / "backup.db", synchronised / "v.db")

@@ -53,7 +53,7 @@ def test_a_folder_that_was_moved_and_left_a_link_is_the_same_root_and_is_followe
         assert (report.complete, report.files_changed, report.skipped) == (True, 1, ())
         (moved / "note0.md").write_text(f"# Note 0\n\n{NEW[2]} {path.name}\n", encoding="utf-8")
         assert vault.sync(paths=[path / "note0.md"]).files_changed == 1
-        assert len(vault.roots()) == 1
+        assert len(vault.sync_status().roots) == 1
     with watcher_of(vault, silent, interval_s=0.05) as watcher:
         (moved / "late.md").write_text(f"{NEW[3]}\n", encoding="utf-8")
         until(lambda: vault.sync_status().roots[0].files == 5)

@@ -39,20 +39,20 @@ def test_each_version_is_the_entry_as_it_was(vault):
         lambda: vault.update_many({"id": "a"}, merge_attrs={"m": 2}),
         lambda: vault.update("a", span=None, parent="p"),
         lambda: vault.update("a", tags=["old"]),
-        lambda: vault.rename_tag("old", "new"),
-        lambda: vault.merge_domains("general", "else"),
+        lambda: vault.rename("tags", {"old": "new"}),
+        lambda: vault.rename("domain", {"general": "else"}),
     ]
     for act in acts:
         act()
         states.append(vault.get("a"))
     found = vault.history("a")
     assert [v.entry for v in found] == states[-2::-1][: len(found)]
-    calls = "merge_domains rename_tag update update update_many update_many add_many add update".split()
+    calls = "rename rename update update update_many update_many add_many add update".split()
     assert [v.call for v in found] == calls
     assert [v.changed for v in found][:3] == [("domain",), ("tags",), ("tags",)]
     assert found[5].changed == ("severity", "attrs") and set(found[-1].changed) == {"title", "valid_from"}
     assert [v.replaced_at for v in found] == sorted((v.replaced_at for v in found), reverse=True)
-    assert [v.call for v in vault.history("b")] == ["merge_domains"] and vault.history("nobody") == []
+    assert [v.call for v in vault.history("b")] == ["rename"] and vault.history("nobody") == []
 
 
 def test_what_is_stored_again_as_it_is_makes_no_version(vault):
@@ -161,12 +161,12 @@ def test_parts_have_no_versions_of_their_own_whatever_changes_them(vault):
     vault.add(id="doc#x", title="no part, though it names a parent", parent="doc", tags=["t"])
     vault.update_many({"tags": "t"}, severity="warning")
     vault.update_many({"tags": "t"}, merge_attrs={"team": "core"})
-    vault.rename_tag("t", "u")
-    vault.merge_domains("d", "e")
+    vault.rename("tags", {"t": "u"})
+    vault.rename("domain", {"d": "e"})
     vault.update("doc#2", source="user")
     assert vault.history("doc#1") == vault.history("doc#2") == []
-    calls = ["rename_tag", "update_many", "update_many"]
-    assert [v.call for v in vault.history("doc")] == ["merge_domains", *calls]
+    calls = ["rename", "update_many", "update_many"]
+    assert [v.call for v in vault.history("doc")] == ["rename", *calls]
     assert [v.call for v in vault.history("doc#x")] == calls
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from commands import Commands
 from septet import Chunking, Closed, Vault
+from septet.exchange import restore
 from septet.sqlite.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import files, folder_of, restored, until
 
@@ -79,7 +80,7 @@ def test_backups_and_restored_vaults_have_an_index(tmp_path):
     assert not folder_of(path).exists()
     before = backup.read_bytes()
     assert searched_at_once(backup)
-    assert Vault.restore(backup, again) == COUNT
+    assert restore(backup, again) == COUNT
     assert searched_at_once(again)
     assert backup.read_bytes() == before
 

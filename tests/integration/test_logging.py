@@ -130,9 +130,9 @@ def test_runs_of_embedding_are_told_and_failures_without_the_words_of_the_provid
     embedder = CallableEmbedder(lengths, model="m", dimensions=2)
     with caplog.at_level(logging.INFO, "septet"), Vault(":memory:", embedder=embedder) as vault:
         vault.add(title="ducks")
-        vault.wait_embedded(20)
+        vault.embedding_status(wait_s=20)
         vault.add(title=SECRET)
-        vault.wait_embedded(20)
+        vault.embedding_status(wait_s=20)
     lines = said(caplog, "septet.embedding")
     assert lines[0].startswith(":memory:: 1 texts embedded by function/m, 0 from the cache, 0 failed, 0 missing, 1 req")
     assert [r.levelname for r in caplog.records if r.name == "septet.embedding"][-1] == "WARNING"

@@ -39,11 +39,11 @@ def test_a_memory_is_found_by_its_meaning(entries, others):
 def test_memories_are_embedded_in_the_background_and_then_found_by_their_letters():
     with Vault(":memory:", embedder=Letters()) as vault:
         kept = vault.remember("Bob owns the billing service")
-        assert vault.wait_embedded(30)
+        assert vault.embedding_status(wait_s=30).activity == "idle"
         found = vault.recall("ownership of services billed", legs="vector")
         assert found.ids == [kept]
         assert found[0].signals["vector"] == 1
-        (space,) = vault.spaces()
+        (space,) = vault.embedding_status().spaces
         assert (space.entries, space.missing) == (1, 0)
 
 
@@ -52,7 +52,7 @@ def test_the_documented_profiles_embed_no_memory(profile):
     embedder = Letters()
     with Vault(":memory:", embedder=embedder, embedding_options=BY_HAND, profile=profile) as vault:
         vault.remember("Bob owns the billing service")
-        assert vault.spaces()[0].missing == 0
+        assert vault.embedding_status().spaces[0].missing == 0
         vault.add(id="e", title="billing")
         assert vault.embed().embedded == 1
         assert embedder.sent() == ["billing"]

@@ -242,7 +242,7 @@ def test_an_embedder_makes_the_vector_that_is_compared_and_words_stand_in_when_i
         # Stored a moment ago, and without a vector yet: words are compared.
         vault.remember("bob owns billing", id="m")
         assert vault.remember("bob owns billing", id="m2", on_similar="skip") == "m"
-        vault.wait_embedded(10)
+        vault.embedding_status(wait_s=10)
         vault._embeddings.embedder.script += [down()] * 4
         assert vault.add(id="d", title="ducks swim in ponds", on_similar="skip") == "a"
 

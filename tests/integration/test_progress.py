@@ -8,6 +8,7 @@ import pytest
 
 from doubles import Letters
 from septet import AsyncVault, EmbeddingConfigError, EntryError, Federation, StoreError, Vault
+from septet.exchange import restore
 
 #: What is hidden so that the next way to show a bar is taken, and what it writes.
 WAYS = {
@@ -67,7 +68,7 @@ def test_every_long_call_shows_one(tmp_path, capsys):
             "sync": lambda: vault.sync(notes, progress=True),
             "redact": lambda: vault.redact(progress=True),
             "backup": lambda: vault.backup(tmp_path / "b.db", progress=True),
-            "restore": lambda: Vault.restore(tmp_path / "b.db", tmp_path / "r.db", progress=True),
+            "restore": lambda: restore(tmp_path / "b.db", tmp_path / "r.db", progress=True),
             "add_many": lambda: Federation({"one": vault}).add_many(ITEMS, progress=True),
         }
         for name, call in calls.items():

@@ -162,7 +162,7 @@ def test_a_first_sync_that_ended_early_is_followed_by_one_with_other_options(vau
     monkeypatch.setattr(syncing, "MOST_CHUNKS", 1)
     fill(notes, 12)
     sync_until(vault, notes, 4, chunking=LARGE)
-    assert 0 < vault.roots()[0].files < 12
+    assert 0 < vault.sync_status().roots[0].files < 12
     assert vault.sync(notes, chunking=SMALL).complete
     assert picture(vault) == fresh(notes, SMALL)
 
@@ -293,12 +293,12 @@ def test_without_room_on_the_disk_nothing_begins_and_the_old_chunks_are_kept_in_
     with pytest.raises(StoreError, match=r"too little room: about .* MB are needed, .* MB are free"):
         vault.sync(notes, chunking=SMALL)
     assert vault.search("avocet").hits and leftovers(vault) == (0, 0)
-    assert "too little room" in vault.roots()[0].problem
+    assert "too little room" in vault.sync_status().roots[0].problem
     assert {path for path, *_ in picture(vault)[0]} == {path for path, *_ in fresh(notes, LARGE)[0]}
     assert vault.sync(paths=[notes / "new.md"]).complete
     monkeypatch.undo()
     assert vault.sync().reindexed == ("notes",) and picture(vault) == fresh(notes, SMALL)
-    assert vault.roots()[0].problem is None
+    assert vault.sync_status().roots[0].problem is None
 
 
 def test_a_root_that_is_forgotten_leaves_nothing_staged(vault, notes, each_file_alone):

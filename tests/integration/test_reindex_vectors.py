@@ -73,7 +73,7 @@ def test_new_texts_have_their_vectors_before_the_switch_and_each_is_paid_once(em
     fill(notes, 8)
     write(notes, "short.md", "# Short\n\nA kingfisher dives.\n")
     embedded.sync(notes)
-    assert embedded.wait_embedded(20)
+    assert embedded.embedding_status(wait_s=20).activity == "idle"
     old = hashes(embedded)
     at_switch = []
     switch = reindexing.Rebuild._switch
@@ -81,10 +81,10 @@ def test_new_texts_have_their_vectors_before_the_switch_and_each_is_paid_once(em
     assert embedded.sync(notes, chunking=SMALL).reindexed == ("notes",)
     new = hashes(embedded)
     assert at_switch == [len(old | new)] == [len(asked)] and sorted(asked) == sorted(old | new)
-    assert all(space.missing == 0 for space in embedded.spaces())
+    assert all(space.missing == 0 for space in embedded.embedding_status().spaces)
     asked.clear()
     assert embedded.sync(notes, chunking=LARGE).reindexed == ("notes",)
-    assert embedded.wait_embedded(20) and asked == []
+    assert embedded.embedding_status(wait_s=20).activity == "idle" and asked == []
 
 
 def test_new_texts_go_in_batches_within_their_bound(tmp_path, notes):
@@ -99,9 +99,10 @@ def test_new_texts_go_in_batches_within_their_bound(tmp_path, notes):
     with Vault(tmp_path / "e.septet", embedder=embedder, embedding_options=options) as vault:
         fill(notes, 8)
         vault.sync(notes)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         vault.sync(notes, chunking=SMALL)
-        assert vault.wait_embedded(20) and all(space.missing == 0 for space in vault.spaces())
+        status = vault.embedding_status(wait_s=20)
+        assert status.activity == "idle" and all(space.missing == 0 for space in status.spaces)
     assert all(count == 1 or (count <= 5 and count * -(-longest // 4) <= 300) for count, longest in sizes)
     assert {count for count, _ in sizes} > {1}
 
@@ -109,19 +110,19 @@ def test_new_texts_go_in_batches_within_their_bound(tmp_path, notes):
 def test_a_provider_that_is_away_does_not_keep_the_switch(embedded, asked, notes):
     fill(notes, 8)
     embedded.sync(notes)
-    assert embedded.wait_embedded(20)
+    assert embedded.embedding_status(wait_s=20).activity == "idle"
     asked.append("away")
     assert embedded.sync(notes, chunking=SMALL).reindexed == ("notes",)
     assert picture(embedded) == fresh(notes, SMALL)
     asked.clear()
     embedded.embed()
-    assert all(space.missing == 0 for space in embedded.spaces())
+    assert all(space.missing == 0 for space in embedded.embedding_status().spaces)
 
 
 def test_searches_of_another_process_find_the_new_chunks_by_their_vectors(embedded, notes, tmp_path):
     fill(notes, 8)
     embedded.sync(notes)
-    assert embedded.wait_embedded(20)
+    assert embedded.embedding_status(wait_s=20).activity == "idle"
     probe = np.array([1.0, 12.0, 40.0], dtype=np.float32)
     with Vault(tmp_path / "e.septet", clock=lambda: 2e9) as other:
         assert other.search("heron", query_vector=probe, limit=5).hits
@@ -173,7 +174,7 @@ def test_a_sidecar_that_was_made_before_gives_the_answers_of_after(tmp_path, not
     embedder = CallableEmbedder(numbers, model="test", dimensions=3)
     with Vault(file, embedder=embedder, clock=lambda: 2e9) as vault:
         vault.sync(notes)
-        assert vault.wait_embedded(20) and vault.optimize().entries == len(vault)
+        assert vault.embedding_status(wait_s=20).activity == "idle" and vault.optimize().entries == len(vault)
         before = answers()
         vault.sync(notes, chunking=SMALL)
     after = answers(sidecar=False)

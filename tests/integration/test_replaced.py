@@ -20,8 +20,7 @@ WRITES = {
     "link": lambda vault: vault.link("e1", "e2"),
     "unlink": lambda vault: vault.unlink("e1", "e2"),
     "feedback": lambda vault: vault.feedback("word", "e1", "accepted"),
-    "reset_feedback": lambda vault: vault.reset_feedback(),
-    "purge": lambda vault: vault.purge(),
+    "purge": lambda vault: vault.purge(feedback=True),
     "import": lambda vault: vault.import_(['{"title": "word z"}']),
 }
 

@@ -1,4 +1,4 @@
-"""`Vault.restore` puts a backup in the place of a vault: checked, whole or not at all, and under nobody's feet."""
+"""`septet.exchange.restore` puts a backup in the place of a vault: checked, whole or not at all."""
 
 import os
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from septet import NotAVault, SchemaTooNew, StoreBusy, StoreError, Vault, VectorIndex
+from septet.exchange import restore
 from septet.sqlite.store.connection import APPLICATION_ID
 from septet.sqlite.store.restoring import full_text_faults
 from small_files import no_larger_than
@@ -72,9 +73,9 @@ def damaged(path):
 def test_a_vault_that_this_process_has_open_is_refused(backup, path, read_only):
     with Vault(path, read_only=read_only) as vault:
         with pytest.raises(StoreBusy, match="is open"):
-            Vault.restore(backup, path)
+            restore(backup, path)
         assert set(vault.search("word", limit=99).ids) == OLD
-    assert Vault.restore(backup, path) == 7
+    assert restore(backup, path) == 7
 
 
 def test_a_backup_that_a_limit_on_files_ends_names_the_limit(tmp_path):
@@ -93,7 +94,7 @@ def test_a_backup_in_use_with_a_log_of_its_own_is_restored_with_what_is_in_the_l
     fill(tmp_path / "live.db", NEW)
     with Vault(tmp_path / "live.db") as live:
         live.add(id="in the log", title="word")
-        assert Vault.restore(tmp_path / "live.db", path) == 8
+        assert restore(tmp_path / "live.db", path) == 8
         live.add(id="later", title="word")
     assert held(path) == NEW | {"in the log"}
 
@@ -102,7 +103,7 @@ def test_a_backup_of_a_newer_version_is_refused(backup, path):
     with closing(sqlite3.connect(backup)) as sql:
         sql.execute("PRAGMA user_version = 99")
     with pytest.raises(SchemaTooNew):
-        Vault.restore(backup, path)
+        restore(backup, path)
     assert held(path) == OLD
 
 
@@ -114,7 +115,7 @@ def test_a_backup_of_an_older_version_is_restored_and_brought_up_to_date(tmp_pat
         sql.execute("PRAGMA user_version = 1")
         sql.execute("INSERT INTO meta VALUES ('store_id', 'first'), ('generation', 0)")
         sql.commit()
-    count = Vault.restore(tmp_path / "old.db", path)
+    count = restore(tmp_path / "old.db", path)
     with Vault(path) as vault:
         assert len(vault) == count
         vault.add(title="word")
@@ -128,7 +129,7 @@ def test_backup_and_vault_may_not_be_one_file(path, tmp_path, link):
         link(path, backup)
     for one, other in ((backup, path), (path, backup)):
         with pytest.raises(StoreError, match=r"the vault .* itself, or a part of it"):
-            Vault.restore(one, other)
+            restore(one, other)
     assert held(path) == OLD
 
 
@@ -140,7 +141,7 @@ def test_what_is_no_vault_is_not_replaced(backup, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("notes.txt", "other.db", "pipe", "kept", ".", "kept/backup.db-wal"):
         with pytest.raises(StoreError):
-            Vault.restore(backup, tmp_path / name)
+            restore(backup, tmp_path / name)
     assert notes.read_text() == "precious " * 100
     with closing(sqlite3.connect(tmp_path / "other.db")) as sql:
         assert sql.execute("SELECT * FROM t").fetchall() == []
@@ -150,19 +151,19 @@ def test_what_is_no_vault_is_not_replaced(backup, tmp_path):
 def test_impossible_names_are_errors(backup, tmp_path, given):
     for one, other in ((backup, given and f"{tmp_path}/{given}"), (given, tmp_path / "v.db")):
         with pytest.raises(StoreError):
-            Vault.restore(one, other)
+            restore(one, other)
     assert not (tmp_path / "v.db").exists()
 
 
 def test_the_folder_of_arrays_of_the_old_vault_goes_but_not_what_others_put_there(backup, path):
     with Vault(path) as vault:
         vault.optimize()
-    assert Vault.restore(backup, path) == 7
+    assert restore(backup, path) == 7
     assert names(path.parent) == ["v.db"]
     with Vault(path) as vault:
         vault.optimize()
     (path.parent / "v.db.septet" / "mine").write_text("mine")
-    Vault.restore(backup, path)
+    restore(backup, path)
     assert names(path.parent / "v.db.septet") == ["mine"]
     assert held(path) == NEW
 
@@ -170,16 +171,16 @@ def test_the_folder_of_arrays_of_the_old_vault_goes_but_not_what_others_put_ther
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
 def test_the_mode_stays_and_a_new_vault_is_its_owners_alone(backup, path, mode):
     path.chmod(mode)
-    Vault.restore(backup, path)
+    restore(backup, path)
     assert path.stat().st_mode & 0o777 == mode
     path.unlink()
-    Vault.restore(backup, path)
+    restore(backup, path)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_link_goes_on_pointing_to_the_vault(backup, path, tmp_path):
     (tmp_path / "link.db").symlink_to(path)
-    Vault.restore(backup, tmp_path / "link.db")
+    restore(backup, tmp_path / "link.db")
     assert (tmp_path / "link.db").is_symlink()
     assert held(path) == NEW
 
@@ -189,7 +190,7 @@ def test_an_interrupted_restore_leaves_everything_as_it_was(backup, path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Vault.restore(backup, path, progress=progress)
+        restore(backup, path, progress=progress)
     assert names(path.parent) == ["v.db"]
     assert held(path) == OLD
 
@@ -197,20 +198,20 @@ def test_an_interrupted_restore_leaves_everything_as_it_was(backup, path):
 def test_a_folder_that_takes_no_writes_is_named(backup, path):
     shutil.rmtree(path.parent)
     with pytest.raises(StoreError, match=r"the folder .*place does not exist"):
-        Vault.restore(backup, path)
+        restore(backup, path)
 
 
 def test_every_message_that_speaks_of_restoring_names_the_way(path):
     damaged(path)
-    with pytest.raises(NotAVault, match=r"Vault\.restore\(backup, path\) or `septet restore BACKUP VAULT`"):
+    with pytest.raises(NotAVault, match=r"septet\.exchange\.restore\(backup, path\) or `septet restore BACKUP VAULT`"):
         Vault(path)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda folder, name: Vault.restore(folder / name, folder / "v.db"),
-        lambda folder, name: Vault.restore(folder / "backup.db", folder / name),
+        lambda folder, name: restore(folder / name, folder / "v.db"),
+        lambda folder, name: restore(folder / "backup.db", folder / name),
         lambda folder, name: Vault(folder / name),
         lambda folder, name: VectorIndex(2).save(folder / name),
     ],

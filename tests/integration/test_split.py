@@ -226,7 +226,7 @@ def test_only_parts_are_embedded(tmp_path):
         report = vault.embed()
         assert (report.embedded, report.missing) == (6, 0)
         assert TEXT not in "".join(seen)
-        assert vault.spaces()[0].missing == 0
+        assert vault.embedding_status().spaces[0].missing == 0
         # What did not change is not embedded again.
         vault.update("doc", description=text_of((*SUBJECTS[:5], "castle")), split=50)
         assert vault.embed().embedded == 1

@@ -162,11 +162,11 @@ def test_a_root_that_is_not_there_erases_nothing_until_it_is_forgotten(vault, no
     notes.rename(notes.with_name("away"))
     report = vault.sync()
     assert not report.complete and "is not there" in report.problems[0]
-    assert len(vault) == 2 and "is not there" in vault.roots()[0].problem
+    assert len(vault) == 2 and "is not there" in vault.sync_status().roots[0].problem
     notes.with_name("away").rename(notes)
-    assert vault.sync().complete and vault.roots()[0].problem is None
+    assert vault.sync().complete and vault.sync_status().roots[0].problem is None
     assert vault.forget_root("notes") == 2
-    assert len(vault) == 0 and vault.roots() == []
+    assert len(vault) == 0 and vault.sync_status().roots == ()
     with pytest.raises(EntryError, match="follows no root"):
         vault.forget_root("notes")
 

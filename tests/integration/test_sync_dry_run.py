@@ -56,7 +56,7 @@ def rehearsed(vault, *args, **options):
 def test_of_a_new_folder_it_reports_what_would_come_and_remembers_nothing(vault, notes):
     (notes / "secret.md").write_text(SECRET, encoding="utf-8")
     (notes / "binary.md").write_bytes(b"\0\1")
-    assert vault.sync(notes, dry_run=True).files_added == 7 and vault.roots() == []
+    assert vault.sync(notes, dry_run=True).files_added == 7 and vault.sync_status().roots == ()
     report = rehearsed(vault, notes)
     assert report.files_added == 7 and report.redacted and report.skipped_kinds == {"epub": 1}
     assert {one.reason for one in report.skipped} == {"symlink", "binary"}
@@ -126,7 +126,7 @@ def test_what_a_sync_refuses_a_dry_run_refuses(vault, notes, tmp_path):
     ]:
         with pytest.raises(EntryError):
             vault.sync(*args, **{"dry_run": True, **options})
-    assert len(vault.roots()) == 1
+    assert len(vault.sync_status().roots) == 1
 
 
 def test_a_vault_that_was_opened_for_reading_can_be_asked(vault, notes, tmp_path):

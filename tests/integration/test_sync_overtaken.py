@@ -63,7 +63,7 @@ def test_a_root_that_is_forgotten_while_it_is_synced_leaves_nothing_in_another_t
             second.forget_root("one")
             assert second.sync(tmp_path / "two", timeout_s=0).problems
         assert not held.reports[0].complete
-        assert second.roots()[0].synced_at is None and not list(second)
+        assert second.sync_status().roots[0].synced_at is None and not list(second)
         second.sync()
         assert picture(second) == fresh(tmp_path / "two")
 
@@ -132,6 +132,6 @@ def test_options_that_others_set_at_the_same_moment_stay(tmp_path, monkeypatch):
 
         monkeypatch.setattr(tracking, "options_of", late)
         vault.sync(tmp_path / "notes", chunking=Chunking(tokens=20, overlap=0))
-        [root] = vault.roots()
+        [root] = vault.sync_status().roots
         assert root.options["redact"] == "all" and root.options["chunking"]["tokens"] == 20
         assert not any(KEY in e.description for e in vault)

@@ -50,7 +50,7 @@ def test_a_folder_on_which_nothing_is_mounted_any_more_erases_nothing_unless_for
     owls.parent.rmdir()
     for report in (vault.sync(), vault.sync(paths=[owls]), vault.sync(notes)):
         assert not report.complete and "on another file system than before" in report.problems[0]
-        assert ids(vault) == before and "force=True" in vault.roots()[0].problem
+        assert ids(vault) == before and "force=True" in vault.sync_status().roots[0].problem
     owls.parent.mkdir()
     for path, text in kept.items():
         path.write_text(text, encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_folder_under_another_name_is_the_same_root(vault, notes, tmp_path):
     for path in (tmp_path / "alias", notes / "birds" / "..", f"{notes}/", os.path.relpath(notes)):
         assert vault.sync(path).roots == ("notes",)
     assert vault.sync(paths=[tmp_path / "alias" / "birds" / "owls.md"]).files_seen == 1
-    assert ids(vault) == before and len(vault.roots()) == 1
+    assert ids(vault) == before and len(vault.sync_status().roots) == 1
 
 
 def test_a_tilde_and_blanks_around_a_name_mean_the_same_wherever_a_root_is_named(vault, notes, tmp_path, monkeypatch):
@@ -99,10 +99,10 @@ def test_a_tilde_and_blanks_around_a_name_mean_the_same_wherever_a_root_is_named
 @pytest.mark.parametrize("options", [{"redact": 1}, {"redact": 1.0}, {"redact": 0}, {"trust": []}, {"layout": ()}])
 def test_options_of_another_type_are_refused_by_name_and_none_is_kept(vault, notes, options):
     vault.sync(notes)
-    before = vault.roots()[0].options
+    before = vault.sync_status().roots[0].options
     with pytest.raises(EntryError, match=f"^{next(iter(options))} is .*: wanted"):
         vault.sync(notes, **options)
-    assert vault.roots()[0].options == before
+    assert vault.sync_status().roots[0].options == before
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_what_is_neither_a_folder_nor_a_regular_file_is_not_followed(vault, note
             vault.sync(odd)
     with pytest.raises(EntryError, match="it is empty"):
         vault.sync("")
-    assert vault.roots() == [] and len(vault) == 0
+    assert vault.sync_status().roots == () and len(vault) == 0
     # A file that is followed and became one of these keeps what is stored.
     herons = notes / "herons.md"
     vault.sync(herons)

@@ -56,7 +56,7 @@ def test_the_status_says_what_is_in_the_vault_and_what_is_left_out(tmp_path):
         vault.sync(folder)
         now[0] += 90
         (root,) = vault.sync_status().roots
-        info = vault.roots()[0]
+        info = vault.sync_status().roots[0]
         assert (root.name, root.path, root.files, root.chunks) == (info.name, info.path, info.files, info.chunks)
         sizes = {"text": 0, "session": 0}
         for path in folder.rglob("*"):
@@ -142,7 +142,7 @@ def test_a_folder_that_is_empty_and_on_another_file_system_is_not_taken_for_empt
         lambda vault, one: vault.update(one.id, merge_attrs={"seen": 1}),
         lambda vault, one: vault.update_many({"id": one.id}, severity="critical"),
         lambda vault, one: vault.update_many({"id": one.id}, merge_attrs={"seen": 1}),
-        lambda vault, one: vault.rename_tag("old", "new"),
+        lambda vault, one: vault.rename("tags", {"old": "new"}),
         lambda vault, one: vault.add(id=one.id, title="Another", kind="chunk"),
         lambda vault, one: vault.delete(one.id),
         lambda vault, one: vault.delete(where={"path": "tagged.md"}),

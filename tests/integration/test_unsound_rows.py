@@ -304,7 +304,7 @@ def test_vectors_of_a_space_that_is_made_meanwhile_are_sound(path, monkeypatch):
     monkeypatch.setattr(soundness, "connect", connected)
     assert soundness.unsound_rows(str(path)) == ([], "")
     with Vault(path, sidecar=False) as vault:
-        assert len(vault.spaces()) == 2
+        assert len(vault.embedding_status().spaces) == 2
 
 
 def test_vectors_that_come_late_are_read_beside_those_that_are_left_out(path):
@@ -312,7 +312,7 @@ def test_vectors_that_come_late_are_read_beside_those_that_are_left_out(path):
     embedder = CallableEmbedder(lambda texts: [[1.0, 0.0] for _ in texts], model="late")
     with Vault(path, sidecar=False, embedder=embedder) as vault:
         vault.add(id="late", title="beta")
-        assert vault.wait_embedded(60)
+        assert vault.embedding_status(wait_s=60).activity == "idle"
         vault.export(io.StringIO())
         assert vault._store.left_out
         with vault._store.begin_reading() as read:

@@ -69,12 +69,12 @@ def test_text_like_sql_is_stored_and_found_as_it_is(vault, text):
         lambda vault, text: vault.entries(order_by=text),
         lambda vault, text: vault.entries(after=text),
         lambda vault, text: vault.facets(f"attrs.{text}"),
-        lambda vault, text: vault.ids_beginning(text),
+        lambda vault, text: vault._ids_beginning(text),
         lambda vault, text: vault.explain(text, "e0"),
         lambda vault, text: vault.similar(text=text),
         lambda vault, text: vault.update_many({"domain": text}, type=text),
         lambda vault, text: vault.delete(where={"domain": text}),
-        lambda vault, text: vault.rename_tag(text, "new"),
+        lambda vault, text: vault.rename("tags", {text: "new"}),
     ],
 )
 def test_what_is_asked_in_text_like_sql_finds_nothing_else_and_changes_nothing(vault, asked):

@@ -323,7 +323,7 @@ def test_a_closed_vault_says_so(tmp_path, first):
 def test_an_empty_vault_answers_everything(vault):
     assert (vault.search("word").ids, vault.search("word", query_vector=[1]).ids) == ([], [])
     assert (vault.get("x"), vault.load(["x"]), vault.links("x"), len(vault)) == (None, [], [], 0)
-    assert (vault.delete("x"), vault.delete(), vault.purge(), vault.reset_feedback()) == (0, 0, 0, 0)
+    assert (vault.delete("x"), vault.delete(), vault.purge(), vault.purge(feedback=True)) == (0, 0, 0, 0)
 
 
 def test_an_empty_vault_is_a_true_value(vault):

@@ -66,7 +66,7 @@ def provider():
 def test_a_word_that_stands_in_one_note_alone_finds_this_note(tmp_path, notes, provider, profile, embedded):
     with Vault(tmp_path / "v.db", embedder=provider.embedder() if embedded else None) as vault:
         vault.sync(notes)
-        assert not embedded or vault.wait_embedded(20)
+        assert not embedded or vault.embedding_status(wait_s=20).activity == "idle"
         for n in range(40):
             results = vault.search(f"zq{n:03}x", profile=profile)
             found = [path_of(hit) for hit in results.hits]
@@ -142,14 +142,14 @@ def test_texts_are_found_while_the_provider_is_away_and_vectors_come_when_it_is_
         assert path_of(results.hits[0]) == "memory/n07.md" and results.notes
         provider.away = False
         vault.embed()
-        assert vault.wait_embedded(20)
-        assert all(space.missing == 0 for space in vault.spaces())
+        assert vault.embedding_status(wait_s=20).activity == "idle"
+        assert all(space.missing == 0 for space in vault.embedding_status().spaces)
 
 
 def test_a_sync_without_a_provider_leaves_the_vectors_that_are_there(tmp_path, notes, provider):
     with Vault(tmp_path / "v.db", embedder=provider.embedder()) as vault:
         vault.sync(notes)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         paid = len(provider.texts)
     with Vault(tmp_path / "v.db") as vault:
         (notes / "memory" / "n00.md").write_text("# Note 0\n\nNow of terns.\n", encoding="utf-8")
@@ -157,7 +157,7 @@ def test_a_sync_without_a_provider_leaves_the_vectors_that_are_there(tmp_path, n
         vault.sync(force=True)
     with Vault(tmp_path / "v.db", embedder=provider.embedder()) as vault:
         vault.embed()
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert len(provider.texts) == paid + 1
 
 
@@ -167,7 +167,7 @@ def test_a_sync_without_a_provider_leaves_the_vectors_that_are_there(tmp_path, n
 def test_each_text_is_paid_for_once_whatever_is_renamed_moved_touched_or_synced_again(tmp_path, notes, provider):
     with Vault(tmp_path / "v.db", embedder=provider.embedder()) as vault:
         vault.sync(notes)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         paid = len(provider.texts)
         assert paid == len(set(provider.texts)) == len(vault)
         (notes / "memory").rename(notes / "notes")
@@ -178,7 +178,7 @@ def test_each_text_is_paid_for_once_whatever_is_renamed_moved_touched_or_synced_
         vault.sync(force=True)
         vault.forget_root("workspace")
         vault.sync(notes)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert len(provider.texts) == paid
 
 
@@ -245,7 +245,7 @@ def test_transcripts_do_not_crowd_out_notes_where_each_file_has_one_hit_or_notes
 def test_a_larger_limit_only_adds_hits_at_the_end(tmp_path, notes, provider):
     with Vault(tmp_path / "v.db", embedder=provider.embedder()) as vault:
         vault.sync(notes)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         for query in ("herons near the bridge", "owls", "zq001x old days"):
             every = vault.search(query, profile="markdown-memory", limit=20).ids
             assert every
@@ -262,7 +262,7 @@ def test_the_memories_of_two_agents_never_meet(tmp_path, provider):
     for name in names:
         with Vault(tmp_path / f"{name}.db", embedder=provider.embedder(), embedding_cache=cache) as vault:
             vault.sync(tmp_path / name, layout="memory", name="memory")
-            assert vault.wait_embedded(20)
+            assert vault.embedding_status(wait_s=20).activity == "idle"
             for query in ("anna boris herons only word", "secrets"):
                 assert {path_of(hit) for hit in vault.search(query).hits} == {"MEMORY.md"}
     for name, other in (names, names[::-1]):

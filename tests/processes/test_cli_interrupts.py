@@ -127,7 +127,7 @@ def test_a_sync_that_is_stopped_says_what_is_stored(tmp_path, seconds):
     held(tmp_path)
     if told := re.search(r"stopped: ([\d,]+) files? in ([\d,]+) chunks? stored; sync again to continue", said):
         with Vault(tmp_path / "v.db") as vault:
-            roots = vault.roots()
+            roots = vault.sync_status().roots
         counts = sum(one.files for one in roots), sum(one.chunks for one in roots)
         assert (code, counts) == (130, tuple(int(number.replace(",", "")) for number in told.groups()))
     else:
@@ -135,7 +135,7 @@ def test_a_sync_that_is_stopped_says_what_is_stored(tmp_path, seconds):
     with running(tmp_path, "sync", str(folder)) as process:
         process.communicate(timeout=120)
     with Vault(tmp_path / "v.db") as vault:
-        assert vault.roots()[0].files == 600
+        assert vault.sync_status().roots[0].files == 600
 
 
 @pytest.mark.parametrize("at", [1, 2, 4])
@@ -161,7 +161,7 @@ def test_embedding_that_is_stopped_says_how_many_have_a_vector(tmp_path, at):
         assert told, said
         assert process.returncode == 130
         with Vault(tmp_path / "v.db", read_only=True) as vault:
-            spaces = [space for space in vault.spaces() if not space.given]
+            spaces = [space for space in vault.embedding_status().spaces if not space.given]
         assert sum(space.entries for space in spaces) == int((told[1] or "0").replace(",", ""))
         held(tmp_path)
         with running(tmp_path, "embed", "--embedding", str(configured)) as process:

@@ -40,7 +40,7 @@ class Gate:
 
 
 def missing(vault):
-    return vault.spaces()[0].missing
+    return vault.embedding_status().spaces[0].missing
 
 
 def test_opening_a_vault_asks_nobody(tmp_path, embedder):
@@ -53,9 +53,9 @@ def test_opening_a_vault_asks_nobody(tmp_path, embedder):
 
 def test_what_is_written_has_its_vector_soon_after(vault, embedder):
     vault.add(id="a", title="red apples")
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     vault.update("a", title="green apples")
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert vault.search("apples", legs="vector").ids == ["a"]
     status = vault.embedding_status()
     assert (status.model, status.activity, status.asking, status.notes) == ("test/letters", "idle", True, ())
@@ -64,7 +64,7 @@ def test_what_is_written_has_its_vector_soon_after(vault, embedder):
 
 def test_a_large_write_is_embedded_too_in_batches(vault, embedder):
     vault.add_many({"title": f"title {i}"} for i in range(250))
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert sum(embedder.sizes()) == 250 and max(embedder.sizes()) == 100
 
 
@@ -76,9 +76,9 @@ def test_neither_writes_nor_searches_wait_for_the_provider(vault, embedder):
     assert vault.embedding_status().activity == "running"
     vault.add(id="b", title="green apples")
     assert set(vault.search("apples").ids) == {"a", "b"}
-    assert not vault.wait_embedded(0)
+    assert vault.embedding_status(wait_s=0).activity != "idle"
     gate.opened.set()
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert sorted(embedder.sent()) == ["green apples", "red apples"]
 
 
@@ -110,7 +110,7 @@ def test_embedding_by_hand_tells_what_the_vault_gained_while_it_waited(vault, em
     thread.join(LONG_S)
     assert (by_hand[0].embedded, by_hand[0].missing, by_hand[0].notes) == (250, 0, ())
     assert seen == [(100, 250), (200, 250), (250, 250)]
-    assert vault.wait_embedded(LONG_S) and len(embedder.sent()) == 250
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and len(embedder.sent()) == 250
 
 
 def test_embedding_by_hand_counts_what_another_vault_object_stores_meanwhile(tmp_path):
@@ -168,12 +168,12 @@ def test_what_computes_in_the_interpreter_gets_short_batches_in_the_background(t
     embedder = Computing()
     with Vault(tmp_path / "v.db", embedder=embedder) as vault:
         vault.add_many({"title": f"title {i}"} for i in range(160))
-        assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
         first, *others = embedder.sizes()
         # How long a text takes is known after the first batch.
         assert first == 100 and len(others) >= 6 and max(others) <= 10
         vault.add_many({"title": f"more {i}"} for i in range(100))
-        assert vault.embed().missing == 0 and vault.wait_embedded(LONG_S)
+        assert vault.embed().missing == 0 and vault.embedding_status(wait_s=LONG_S).activity == "idle"
     # Who asks for it waits for it, and gets whole batches.
     with Vault(tmp_path / "w.db", embedder=embedder, embedding_options=EmbeddingOptions(automatic=False)) as vault:
         vault.add_many({"title": f"title {i}"} for i in range(200))
@@ -186,7 +186,7 @@ def test_what_waits_for_a_server_gets_whole_batches(tmp_path):
     embedder.script.extend([lambda texts: time.sleep(0.2)] * 3)
     with Vault(tmp_path / "v.db", embedder=embedder) as vault:
         vault.add_many({"title": f"title {i}"} for i in range(250))
-        assert vault.wait_embedded(LONG_S)
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     assert embedder.sizes() == [100, 100, 50]
 
 
@@ -213,7 +213,7 @@ def test_what_is_left_by_an_interrupted_run_by_hand_is_embedded_by_itself(vault,
 
     with pytest.raises(KeyboardInterrupt):
         vault.embed(progress=interrupted)
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
 
 
 def test_nothing_is_embedded_while_many_entries_are_written(vault, embedder):
@@ -225,7 +225,7 @@ def test_nothing_is_embedded_while_many_entries_are_written(vault, embedder):
     vault.add(title="before")
     vault.add_many(slowly())
     assert embedder.calls == []
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert embedder.sizes() == [7]
 
 
@@ -246,7 +246,7 @@ def test_writes_without_a_pause_put_embedding_off_within_bounds(vault, embedder,
 def test_a_provider_that_is_down_is_tried_again_by_itself(vault, embedder):
     embedder.script.append(down("no network"))
     vault.add(title="red apples")
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert embedder.sent() == ["red apples"] * 2 and vault.embedding_status().notes == ()
 
 
@@ -264,13 +264,13 @@ def test_while_it_is_down_the_status_says_why_and_the_next_write_tries_at_once(v
     notes = vault.search("apples").notes
     assert [n.code for n in notes] == ["no_vectors", "batch_failed"] and "no network" in notes[1].cause
     vault.add(title="green apples")
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
 
 
 def test_a_wrong_key_is_not_tried_until_something_is_written(vault, embedder):
     embedder.script.append(refused(401, "wrong key"))
     vault.add(title="red apples")
-    assert vault.wait_embedded(LONG_S)
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     assert embedder.sizes() == [1] and missing(vault) == 1
     assert "provider_refuses" in [n.code for n in vault.embedding_status().notes]
     assert len(vault.search("apples")) == 1
@@ -279,40 +279,40 @@ def test_a_wrong_key_is_not_tried_until_something_is_written(vault, embedder):
 def test_a_text_that_is_refused_is_tried_again_by_hand_only(vault, embedder):
     embedder.script.append(refused(400, "too long"))
     vault.add(title="poison")
-    assert vault.wait_embedded(LONG_S)
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     vault.add(title="red apples")
-    assert vault.wait_embedded(LONG_S)
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     assert embedder.sent() == ["poison", "red apples"]
     assert vault.embed().embedded == 1
 
 
 def test_another_model_is_not_begun_by_itself(tmp_path, embedder, vault):
     vault.add(title="red apples")
-    assert vault.wait_embedded(LONG_S)
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     other = Letters("other")
     with Vault(vault.path, embedder=other) as second:
         second.add(title="green apples")
-        assert second.wait_embedded(LONG_S)
+        assert second.embedding_status(wait_s=LONG_S).activity == "idle"
         assert other.calls == [] and [n.code for n in second.embedding_status().notes] == ["other_model"]
         second.embed()
         second.add(title="blue apples")
-        assert second.wait_embedded(LONG_S) and len(other.sent()) == 3
+        assert second.embedding_status(wait_s=LONG_S).activity == "idle" and len(other.sent()) == 3
     vault.add(title="grey stones")
-    assert vault.wait_embedded(LONG_S)
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle"
     assert embedder.sent() == ["red apples"]
 
 
 def test_a_vault_in_memory_is_embedded_too(embedder):
     with Vault(":memory:", embedder=embedder) as vault:
         vault.add_many({"title": f"title {i}"} for i in range(150))
-        assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
         assert vault.search("title 7", legs="vector", limit=1)[0].title == "title 7"
 
 
 def test_it_can_be_turned_off(tmp_path, embedder):
     with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=EmbeddingOptions(automatic=False)) as vault:
         vault.add(title="red apples")
-        assert vault.wait_embedded(LONG_S) and embedder.calls == []
+        assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and embedder.calls == []
 
 
 def test_closing_waits_for_what_was_just_written(tmp_path, embedder):
@@ -329,9 +329,10 @@ def test_closing_does_not_wait_for_ever_and_what_comes_late_goes_to_the_cache(tm
     with Vault(tmp_path / "v.db", embedder=embedder, **where) as vault:
         vault.add(title="red apples")
         assert gate.reached.wait(LONG_S)
-    assert vault.embedding_status().activity == "running"
+    assert vault._embeddings.status().activity == "running"
     gate.opened.set()
-    assert vault.wait_embedded(LONG_S)
+    vault._embeddings.wait(LONG_S)
+    assert vault._embeddings.status().activity == "idle"
     with Vault(tmp_path / "v.db", embedder=embedder, **where) as vault:
         report = vault.embed()
         assert (report.embedded, report.cached, report.missing) == (0, 1, 0)
@@ -349,7 +350,7 @@ def test_closing_while_a_retry_is_due_does_not_wait_for_it(tmp_path, embedder):
     with Vault(tmp_path / "v.db", embedder=embedder, embedding_options=EmbeddingOptions(close_wait_s=LONG_S)) as vault:
         vault.add(title="red apples")
         assert tried.wait(LONG_S)
-    assert vault.wait_embedded(0)
+    assert vault._embeddings.status().activity == "idle"
 
 
 EXIT = """
@@ -390,10 +391,11 @@ def test_a_forked_child_embeds_what_it_writes_and_the_parent_goes_on(tmp_path, e
         try:
             embedder.script.clear()
             vault.add(title="green apples")
-            code = 0 if vault.wait_embedded(20) and missing(vault) == 1 and vault.search("apples") else 1
+            idle = vault.embedding_status(wait_s=20).activity == "idle"
+            code = 0 if idle and missing(vault) == 1 and vault.search("apples") else 1
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     gate.opened.set()
-    assert vault.wait_embedded(LONG_S) and missing(vault) == 0
+    assert vault.embedding_status(wait_s=LONG_S).activity == "idle" and missing(vault) == 0
     assert embedder.sent() == ["red apples"]

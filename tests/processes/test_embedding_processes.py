@@ -111,4 +111,4 @@ def test_two_processes_share_the_work_and_pay_once_for_each_text(path, tmp_path)
     assert len(sent(log)) == len(set(sent(log))) == TEXTS
     assert stored(path)[1] == TEXTS
     with Vault(path) as vault:
-        assert [(s.entries, s.missing, s.active) for s in vault.spaces()] == [(TEXTS, 0, True)]
+        assert [(s.entries, s.missing, s.active) for s in vault.embedding_status().spaces] == [(TEXTS, 0, True)]

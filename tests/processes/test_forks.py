@@ -324,7 +324,7 @@ def test_children_write_while_the_background_embeds(tmp_path):
         vault.add_many({"id": f"e{i}", "title": f"word {i}"} for i in range(200))
         for n in range(4):
             assert forked(lambda n=n: use(vault, f"child{n}"))
-        assert vault.wait_embedded(60)
+        assert vault.embedding_status(wait_s=60).activity == "idle"
         vault.embed()
         assert vault.stats().spaces[0].entries == 204
 

@@ -209,7 +209,7 @@ def test_files_stay_and_are_masked_from_then_on_when_they_are_read(tmp_path, hom
         vault.sync(folder, redact=False)
         assert vault.redact(redactor=redactor).roots == ("notes",)
         masked = sorted((e.id, e.description) for e in vault)
-        (options,) = (root.options for root in vault.roots())
+        (options,) = (root.options for root in vault.sync_status().roots)
         assert options["redact"] == "all" and options["redactor"]["add"]
         assert vault.sync().complete and vault.sync().count == 0
         assert sorted(description for _, description in masked) == sorted(e.description for e in vault)
@@ -228,7 +228,7 @@ def test_in_transcripts_alone_a_folder_is_masked_as_it_is_unless_told_otherwise(
     with Vault(home / "v.db") as vault, Vault(":memory:") as fresh:
         vault.sync(folder, redact=False)
         vault.redact()
-        assert vault.roots()[0].options["redact"] is True
+        assert vault.sync_status().roots[0].options["redact"] is True
         vault.sync()
         fresh.sync(folder)
         assert sorted(e.description for e in vault) == sorted(e.description for e in fresh)

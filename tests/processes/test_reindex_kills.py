@@ -155,7 +155,7 @@ def test_processes_that_want_other_ways_leave_one_of_them_whole(tmp_path):
         several = [syncing(file, tmp_path / "notes", tokens) for tokens in ways]
         assert [ended(one) for one in several] == [0] * len(ways)
         vault.sync()
-        tokens = vault.roots()[0].options["chunking"]["tokens"]
+        tokens = vault.sync_status().roots[0].options["chunking"]["tokens"]
         assert tokens in ways and picture(vault) == fresh(tmp_path / "notes", Chunking(tokens=tokens, overlap=10))
         assert leftovers(vault) == (0, 0) and sound(vault)
 

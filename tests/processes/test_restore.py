@@ -12,7 +12,8 @@ import pytest
 
 from integration.test_restore import NEW, OLD, damaged, fill, held, names
 from septet import NotAVault, StoreBusy, StoreError, Vault
-from septet.sqlite.store.restoring import restore
+from septet.exchange import restore
+from septet.sqlite.store import restoring
 
 STEPS = ["lock", "copy", "complete", "aside-wal", "rename", "sync", "clean"]
 HOLDER = """
@@ -103,7 +104,7 @@ STATES = [at_rest, crashed, missing, missing_with_a_log, damaged, damaged_with_a
 @pytest.mark.parametrize("state", STATES)
 def test_a_backup_takes_the_place_of_a_vault_in_any_state(backup, path, state):
     state(path)
-    assert Vault.restore(backup, path) == 7
+    assert restore(backup, path) == 7
     assert names(path.parent) == ["v.db"]
     assert held(path) == NEW
     with Vault(path) as vault:
@@ -116,7 +117,9 @@ def test_a_backup_takes_the_place_of_a_vault_in_any_state(backup, path, state):
 @pytest.mark.parametrize("state", [crashed, missing_with_a_log, damaged_with_a_log])
 def test_a_kill_at_any_step_leaves_the_old_vault_or_the_new_one_whole(backup, path, state, step):
     old = state(path)
-    stopped = killed(lambda: restore(str(backup), str(path), step=lambda name: kill() if name == step else None))
+    stopped = killed(
+        lambda: restoring.restore(str(backup), str(path), step=lambda name: kill() if name == step else None)
+    )
     try:
         if path.exists():
             assert held(path) in (old, NEW)
@@ -126,7 +129,7 @@ def test_a_kill_at_any_step_leaves_the_old_vault_or_the_new_one_whole(backup, pa
         assert old is None
     if stopped and old is not None and STEPS.index(step) <= STEPS.index("rename"):
         assert held(path) == old
-    assert Vault.restore(backup, path) == 7
+    assert restore(backup, path) == 7
     assert held(path) == NEW
 
 
@@ -137,7 +140,7 @@ def test_a_vault_that_another_process_has_open_is_refused(backup, path, mode):
     ) as process:
         assert process.stdout.readline() == b"open\n"
         with pytest.raises(StoreBusy, match=r"v\.db is open: close it in every program"):
-            Vault.restore(backup, path)
+            restore(backup, path)
         process.communicate(b"\n", timeout=30)
     assert held(path) == OLD
 
@@ -150,7 +153,7 @@ def test_a_damaged_vault_that_another_process_has_open_is_refused(backup, path):
         damaged(path)
         before = path.read_bytes()
         with pytest.raises(StoreBusy):
-            Vault.restore(backup, path)
+            restore(backup, path)
         assert path.read_bytes() == before
         process.kill()
 
@@ -179,7 +182,7 @@ def test_a_backup_that_is_not_sound_is_refused_before_anything_is_touched(backup
         )
     before = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != "v.db-shm"}
     with pytest.raises(StoreError, match=r"backup\.db"):
-        Vault.restore(backup, path)
+        restore(backup, path)
     after = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.name != "v.db-shm"}
     assert "v.db-wal" in before and held(path) == old
     assert after == before or set(after) == {"v.db"}

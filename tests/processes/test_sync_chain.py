@@ -24,7 +24,7 @@ from septet import EmbeddingOptions, Vault
 path, folder, config, options = sys.argv[1:]
 with Vault(path, embedder=json.loads(config), embedding_options=EmbeddingOptions(**json.loads(options))) as vault:
     vault.sync(folder)
-    vault.wait_embedded(60)
+    vault.embedding_status(wait_s=60)
     vault.embed()
 print("done")
 """

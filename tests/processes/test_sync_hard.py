@@ -40,10 +40,10 @@ def test_what_cannot_be_read_stays_in_the_vault_and_is_told(tmp_path, notes):
                     if closed != owls:
                         assert [one.reason for one in report.skipped] == ["unreadable"]
                     assert report.complete == (closed != notes)
-                problem = vault.roots()[0].problem
+                problem = vault.sync_status().roots[0].problem
                 assert problem is None if closed != notes else "cannot be read (Permission denied)" in problem
                 closed.chmod(mode)
-                assert vault.sync().complete and vault.roots()[0].problem is None
+                assert vault.sync().complete and vault.sync_status().roots[0].problem is None
             owls.unlink()
             assert vault.sync(paths=[owls]).files_removed == 1
 

@@ -110,7 +110,7 @@ def test_a_callback_that_syncs_is_told_to_wait_and_may_do_all_else(tmp_path, not
     said = []
 
     def try_it(done, total):
-        assert vault.search("heron") and vault.roots() and vault.sync_status().roots
+        assert vault.search("heron") and vault.sync_status().roots
         with pytest.raises(StoreBusy, match="by this thread") as refused:
             getattr(vault, inner)()
         said.append(refused.value)
@@ -230,7 +230,7 @@ def test_a_sync_that_is_cancelled_goes_on_on_its_thread_and_the_next_one_waits_f
             go_on.set()
             reports = await asyncio.gather(*(vault.sync(notes) for _ in range(5)))
             assert all(report.complete for report in reports)
-            assert [root.name for root in await vault.roots()] == ["notes"]
+            assert [root.name for root in (await vault.sync_status()).roots] == ["notes"]
             assert await vault.forget_root("notes") == 40
             assert (await vault.stats()).entries == 0
 
@@ -244,10 +244,8 @@ def test_a_federation_syncs_its_highest_tier_or_the_one_that_is_named(tmp_path, 
         both = Federation({"team": team, "own": own}, weights={"own": 2.0})
         assert both.sync(notes).files_added == 40
         assert both.tier("team").sync(tmp_path / "team").files_added == 3
-        assert ([root.name for root in both.roots()], [root.name for root in both.tier("team").roots()]) == (
-            ["notes"],
-            ["team"],
-        )
+        assert [root.name for root in both.sync_status().roots] == ["notes"]
+        assert [root.name for root in both.tier("team").sync_status().roots] == ["team"]
         assert {hit.tier for hit in both.search("owl note").hits} >= {"team"}
         assert both.tier("team").sync(timeout_s=5).complete
         with pytest.raises(TierError):
@@ -258,7 +256,7 @@ def test_a_federation_syncs_its_highest_tier_or_the_one_that_is_named(tmp_path, 
         async def ask():
             async with AsyncFederation.of(both) as waiting:
                 assert (await waiting.tier("team").sync(tmp_path / "team")).files_added == 3
-                assert len(await waiting.tier("team").roots()) == 1
+                assert len((await waiting.tier("team").sync_status()).roots) == 1
 
         asyncio.run(ask())
         assert picture(team) == fresh(tmp_path / "team")

@@ -116,17 +116,17 @@ def test_renames_and_moved_lines_cost_no_embedding(tmp_path):
 
     with Vault(tmp_path / "v.septet", embedder=CallableEmbedder(embed, model="test", dimensions=3)) as vault:
         vault.sync(folder)
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert len(asked) == len(vault)
         asked.clear()
         path.write_text("".join(sections) + "# Last\n\nA new one.\n", encoding="utf-8")
         vault.sync()
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         few = len(asked)
         assert few <= 2
         asked.clear()
         path.rename(folder / "b.md")
         assert vault.sync().files_renamed == 1
-        assert vault.wait_embedded(20)
+        assert vault.embedding_status(wait_s=20).activity == "idle"
         assert asked == []
-        assert all(space.missing == 0 for space in vault.spaces())
+        assert all(space.missing == 0 for space in vault.embedding_status().spaces)

@@ -37,7 +37,7 @@ def test_vectors_need_no_extension_of_sqlite(tmp_path, notes):
         )
         with Vault(sys.argv[1], embedder=embedder) as vault:
             vault.sync(sys.argv[2])
-            assert vault.wait_embedded(20)
+            assert vault.embedding_status(wait_s=20).activity == "idle"
             found = vault.load(vault.search("birds of the night", query_vector=[1.0, 9.0, 0.0], limit=8).ids)
             assert len(found) == 8 and all("owls" in one.description for one in found), found
     """

@@ -52,7 +52,7 @@ def embed(vault, path, model, script, batch, interrupted):
         assert report.missing == len(lacking(other, model))
         assert report.embedded == len(before) - report.missing
         if not script:
-            assert report.missing == 0 and (other.spaces() == [] or other.spaces()[0].active)
+            assert report.missing == 0 and all(space.active for space in other.embedding_status().spaces[:1])
         # No text that had a vector was sent.
         assert set(embedder.sent()) <= before
 
@@ -68,7 +68,7 @@ def lacking(vault, model):
         assert {text: key for key, text in asked} == wanted
         assert [key for key, _ in asked] == sorted(wanted.values())
         assert texts.count_missing(read, space, memories=True) == len(wanted)
-        status = next((s for s in vault.spaces() if s.model == f"test/{model}"), None)
+        status = next((s for s in vault.embedding_status().spaces if s.model == f"test/{model}"), None)
         if status is not None:
             assert status.missing == sum(live and key not in held for _, key, live in rows)
     return set(wanted)

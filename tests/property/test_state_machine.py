@@ -116,10 +116,10 @@ class Vaults(RuleBasedStateMachine):
             self.model[id]["kind"] = kind
 
     @rule(elsewhere=st.booleans(), old=st.sampled_from(VOCABULARY), new=st.sampled_from(VOCABULARY))
-    def rename_tag(self, elsewhere, old, new):
+    def rename(self, elsewhere, old, new):
         writer = self.writer(elsewhere)
         tagged = {e.id for e in writer.load(list(self.model)) if old in e.tags}
-        assert writer.rename_tag(old, new) == len(tagged)
+        assert writer.rename("tags", {old: new}) == (0 if old == new else len(tagged))
         assert all(new in e.tags and (old == new or old not in e.tags) for e in writer.load(list(tagged)))
 
     @rule(elsewhere=st.booleans(), written=st.booleans(), titles=st.lists(WORDS, max_size=4))

@@ -80,7 +80,7 @@ def test_entries_are_stored_read_changed_and_deleted(memory):
     assert [entry.id for entry in memory.load(["none", "whole", one])] == ["whole", one]
     assert ("whole" in memory, "none" in memory, None in memory) == (True, False, False)
     assert (len(memory), bool(memory)) == (2, True)
-    assert (memory.ids_beginning("wh"), memory.ids_beginning("zz", limit=1)) == (["whole"], [])
+    assert (memory._ids_beginning("wh"), memory._ids_beginning("zz", limit=1)) == (["whole"], [])
     assert [version.call for version in memory.history("whole")] == ["update"]
     assert memory.history("whole")[0].entry.attrs == {"x": [1, None]}
     assert {entry.id for entry in memory} == {one, "whole"}

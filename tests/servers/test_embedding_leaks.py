@@ -81,7 +81,7 @@ def used(path, config):
         vault.embed()
         found = vault.search("title 7")
         assert "e7" in found.ids
-        return vault.spaces(), found
+        return vault.embedding_status().spaces, found
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -24,10 +24,10 @@ def test_every_level_of_fallback_is_told(tmp_path):
         vault = Vault(tmp_path / "v.db", embedder={**first, "fallback": [second]})
         with vault:
             vault.add_many({"id": f"v{n}", "title": f"rotate crops {n}"} for n in range(12))
-            vault.wait_embedded(20)
+            vault.embedding_status(wait_s=20)
             one.script(*[faults.QUOTA] * 1_000)
             vault.add(title="rotate more")
-            vault.wait_embedded(20)
+            vault.embedding_status(wait_s=20)
             memory = ExternalFirst(other, vault, name="qmd", rest_s=0)
             codes = []
 

@@ -149,7 +149,7 @@ def test_a_remote_tier_is_written_by_its_name(tmp_path):
         assert [one.call for one in both.history("r")] == ["update"]
         assert both.count() == 5
         assert (both.forget("m", "r"), both.delete("r", "t"), agent.count(), team.count()) == (1, 2, 0, 2)
-        assert not any(hasattr(both.tier("team"), name) for name in ("purge", "sync", "rename_tag", "import_"))
+        assert not any(hasattr(both.tier("team"), name) for name in ("purge", "sync", "rename", "import_"))
         with pytest.raises(TierError, match="is on a server of Septet"):
             Federation({"team": client}).import_([])
 

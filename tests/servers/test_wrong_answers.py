@@ -41,7 +41,7 @@ CLIENT = {
     "weights": lambda c: c.weights(),
     "load": lambda c: c.load(["e31", "e35"]),
     "get": lambda c: c.get("e35"),
-    "ids_beginning": lambda c: c.ids_beginning("e3"),
+    "ids_beginning": lambda c: c._ids_beginning("e3"),
     "entries": lambda c: c.entries(limit=3),
     "all entries": lambda c: c.entries({"domain": "alpha"}, limit=None),
     "count": lambda c: c.count(),
@@ -93,7 +93,7 @@ READS = {
     "links": lambda f: f.links("e31"),
     "stats": lambda f: f.stats(),
     "vectors": lambda f: f.vectors(["e31", "e100"]),
-    "ids_beginning": lambda f: f.ids_beginning("e3"),
+    "ids_beginning": lambda f: f._ids_beginning("e3"),
     "iteration": lambda f: list(f),
     "in": lambda f: "e31" in f,
 }

@@ -62,8 +62,8 @@ def test_threads_share_a_vault_with_all_its_methods(tmp_path):
         with shared.vault as vault, opened(vault.path, sidecar=False, clock=vault._now) as anew:
             assert {e.id: e.title for e in vault.load(wrote)} == wrote
             assert len(vault) == len(wrote) + ENTRIES
-            assert vault.wait_embedded(60)
-            assert not vault.spaces()[0].missing
+            assert vault.embedding_status(wait_s=60).activity == "idle"
+            assert not vault.embedding_status().spaces[0].missing
             vault._now = anew._now = lambda: 2e9
             with rebuilt(vault) as new:
                 assert not differences(vault, anew, seed)

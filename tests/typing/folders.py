@@ -13,7 +13,6 @@ from septet.files import (
     Redacted,
     RedactionRule,
     RedactReport,
-    RootInfo,
     RootStatus,
     SecretLeft,
     SkippedFile,
@@ -46,8 +45,8 @@ def folders(folder: Path) -> None:
     with Vault(folder / "synced.db") as vault:
         report: SyncReport = vault.sync(notes, exclude=["drafts"], extra=[more], trust="unverified")
         left_out: list[SkippedFile] = list(report.skipped)
-        followed: list[RootInfo] = vault.roots()
         status: SyncStatus = vault.sync_status()
+        followed: tuple[RootStatus, ...] = status.roots
         first: RootStatus = status.roots[0]
         waiting: list[PendingFile] = list(first.pending)
         assert sum(one.bytes + one.messages for one in waiting) == first.pending_bytes == first.pending_messages == 0

@@ -238,10 +238,9 @@ def embed(folder: Path) -> None:
     ) as vault:
         vault.add(title="A man is playing guitar")
         report: EmbedReport = vault.embed(progress=lambda done, total: None)
-        status: EmbeddingStatus = vault.embedding_status()
-        spaces: list[SpaceStatus] = vault.spaces()
-        assert (report.embedded, status.model, spaces[0].active) == (1, "own/letters", True)
-        assert vault.wait_embedded(1.0)
+        status: EmbeddingStatus = vault.embedding_status(wait_s=1.0)
+        spaces: tuple[SpaceStatus, ...] = status.spaces
+        assert (report.embedded, status.model, status.activity, spaces[0].active) == (1, "own/letters", "idle", True)
         assert vault.search("guitar", query_vector=rows_of(["guitar"])[0], model="own/letters").ids
         optimized: Optimized = vault.optimize()
         assert optimized.entries == 1

@@ -212,7 +212,7 @@ def test_a_vault_counts_feedback_and_forgets_it_on_request():
         assert (weights.counted, weights.accept_rate, weights.row) == (30, 0.5, "text")
         assert vault.search("alpha", profile="seven-signals").weights == pytest.approx(weights.values)
         assert vault.weights(vectors=True).row == "hybrid"
-        assert vault.reset_feedback() == 40
+        assert vault.purge(feedback=True) == 40
         assert vault.weights(profile="seven-signals").values == SEVEN.weights["text"]
         assert "0 of the 30" in vault.weights().cause
 

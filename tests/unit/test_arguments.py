@@ -317,7 +317,7 @@ def test_what_a_call_cannot_take_is_refused_with_what_was_seen_and_what_was_want
         (lambda: vault.search("a", mode=["full"]), QueryError, r"mode is \['full'\]"),
         (lambda: vault.feedback("q", "a", ["accepted"]), EntryError, r"action is \['accepted'\]"),
         (lambda: vault.weights(vectors="yes"), QueryError, "vectors is 'yes'"),
-        (lambda: vault.wait_embedded(10**400), EmbeddingConfigError, "timeout_s is a whole number of 1329 bits"),
+        (lambda: vault.embedding_status(wait_s=10**400), EmbeddingConfigError, "wait_s is a whole number of 1329 bits"),
         (lambda: TfidfVectorizer().fit([5]), QueryError, "text 0 is 5, of type int"),
         (lambda: TfidfVectorizer(tokens=[]).fit(["a"]), QueryError, r"tokens is \[\]"),
         (lambda: CallableEmbedder(5, model="m"), EmbeddingConfigError, "function is 5"),

@@ -3,6 +3,7 @@
 import pytest
 
 from septet import StoreError, Vault
+from septet.exchange import restore
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_a_relative_path_is_refused_with_the_reason(nowhere):
             lambda: vault.forget_root("notes"),
             lambda: vault.backup("copy.db"),
             lambda: vault.export("all.jsonl"),
-            lambda: Vault.restore(nowhere / "v.db", "w.db"),
+            lambda: restore(nowhere / "v.db", "w.db"),
         ):
             with pytest.raises(StoreError, match="the working directory is gone"):
                 act()

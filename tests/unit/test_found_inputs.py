@@ -10,6 +10,7 @@ from commands import Commands
 from septet import EmbeddingConfigError, Federation, NotAVault, Vault
 from septet.embedding.cache import CacheNamespace, EmbeddingCache
 from septet.embedding.local.embedder import LocalEmbedder
+from septet.exchange import restore
 from twins.tiny import Tiny
 
 # -- a schema that is no UTF-8, which SQLite's message quotes ----------------------------------------------------------
@@ -37,7 +38,7 @@ def test_a_vault_whose_damage_is_quoted_in_broken_characters_is_no_readable_data
 
 
 def test_such_a_vault_can_be_restored_in_its_place(damaged):
-    Vault.restore(damaged.with_name("backup.db"), damaged)
+    restore(damaged.with_name("backup.db"), damaged)
     with Vault(damaged) as vault:
         assert vault.get("a").title == "alpha"
 

@@ -107,7 +107,6 @@ class AsyncFederation(Mirror[Federation], Feeding, AwaitedMethods, of=Federation
 
     import_ = mirrored(Federation.import_)
     sync = mirrored(Federation.sync)
-    roots = mirrored(Federation.roots)
     forget_root = mirrored(Federation.forget_root)
     sync_status = mirrored(Federation.sync_status)
     watch_files = mirrored(Federation.watch_files)

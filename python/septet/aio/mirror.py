@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import wraps
 from inspect import getattr_static, isfunction
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 from septet.aio.workers import Workers, ended, workers_of
 from septet.errors import Closed, SeptetError
 from septet.system.forks import OfOneProcess
-from septet.system.threads import call_on_thread
 from septet.vault.faces import Mirrored, declared
 
 if TYPE_CHECKING:
@@ -47,17 +46,6 @@ def mirrored(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]:
 
     twin.__module__ = __name__
     return cast("Mirrored[_P, _R]", twin)
-
-
-def mirrored_static(function: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """Return an async function that runs ``function`` on a new thread; nothing is open that would have threads."""
-
-    @wraps(function)
-    async def twin(*args: _P.args, **named: _P.kwargs) -> _R:
-        return await ended(call_on_thread(lambda: function(*args, **named), "septet-async"))
-
-    twin.__module__ = __name__
-    return twin
 
 
 def signed_as(kind: Callable[_P, object]) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:

@@ -8,7 +8,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from septet.aio.feeding import Feeding
-from septet.aio.mirror import Mirror, mirrored, mirrored_static, signed_as
+from septet.aio.mirror import Mirror, mirrored, signed_as
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
 from septet.model.entry import Entry
@@ -94,14 +94,10 @@ class AsyncAnyVault(Mirror[_Vault], Feeding, AwaitedOfOneStore):
     def __aiter__(self) -> AsyncIterator[Entry]:
         return self._iterated(iter)
 
-    rename_tag = mirrored(AnyVault.rename_tag)
-    merge_domains = mirrored(AnyVault.merge_domains)
+    rename = mirrored(AnyVault.rename)
     purge = mirrored(AnyVault.purge)
-    reset_feedback = mirrored(AnyVault.reset_feedback)
 
     embed = mirrored(AnyVault.embed)
-    wait_embedded = mirrored(AnyVault.wait_embedded)
-    spaces = mirrored(AnyVault.spaces)
     embedding_status = mirrored(AnyVault.embedding_status)
     export = mirrored(AnyVault.export)
     import_ = mirrored(AnyVault.import_)
@@ -127,10 +123,8 @@ class AsyncVault(AsyncAnyVault[Vault], of=Vault):
         self._begin(partial(Vault, path, **options))
 
     sync = mirrored(Vault.sync)
-    roots = mirrored(Vault.roots)
     forget_root = mirrored(Vault.forget_root)
     sync_status = mirrored(Vault.sync_status)
     watch_files = mirrored(Vault.watch_files)
     redact = mirrored(Vault.redact)
     backup = mirrored(Vault.backup)
-    restore = staticmethod(mirrored_static(Vault.restore))

@@ -64,10 +64,12 @@ def source_file(opened: Any, entry: Entry) -> SourceFile | None:
     """Return the place of a chunk in a followed file; None for other entries."""
     if entry.kind != "chunk" or entry.span is None:
         return None
+    from septet.files.report import roots_of
+
     vaults = {name: opened.tier(name) for name in opened.tiers()} if hasattr(opened, "tiers") else {None: opened}
     for name, vault in vaults.items():
         # A tier on a server has no folders.
-        for root in vault.roots() if hasattr(vault, "roots") else ():
+        for root in roots_of(vault._store) if hasattr(vault, "sync") else ():
             if root.name == entry.source:
                 folder = Path(root.path) if Path(root.path).is_dir() else Path(root.path).parent
                 file = os.path.normpath(folder / entry.span.path)
@@ -107,7 +109,7 @@ def _complete(opened: Any, text: str) -> str | None:
 
     if not LEAST_ID <= len(text) <= MAX_ID_CHARS:
         return None
-    ids = opened.ids_beginning(text, limit=_CANDIDATES + 1)
+    ids = opened._ids_beginning(text, limit=_CANDIDATES + 1)
     if len(ids) < 2:
         return ids[0] if ids else None
     more = ", and others" if len(ids) > _CANDIDATES else ""

@@ -30,7 +30,7 @@ def complete_ids(ctx: Any, incomplete: str) -> list[str]:
     """Return the ids of the vault with a prefix, without those on the line."""
     typed = ctx.params.get("ids") or ()
     with suppress(Exception), existing(ctx.params.get("vault") or os.environ.get("SEPTET_VAULT")) as opened:
-        return [id for id in opened.ids_beginning(incomplete, limit=COMPLETIONS) if id not in typed]
+        return [id for id in opened._ids_beginning(incomplete, limit=COMPLETIONS) if id not in typed]
     return []
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from septet.cli.exits import STORE
 from septet.cli.places import shown
+from septet.embedding.automatic import SpaceStatus
 from septet.embedding.embedder import Embedder
-from septet.embedding.query.selection import SpaceStatus
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
 from septet.service.places import default_vault
@@ -44,7 +44,7 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
         return [Check("vault", "none", f"none at {shown(path)}", {"path": str(path)})]
     try:
         with Vault(path, read_only=True, embedder=models or None) as vault:
-            stats, spaces = vault.stats(), vault.spaces()
+            stats, spaces = vault.stats(), vault.embedding_status().spaces
     except SeptetError as fault:
         check = Check("vault", "fault", str(fault), {"path": str(path)}, STORE)
         return [check] if isinstance(fault, NotAVault) else [check, _file(path), _rows(path)]
@@ -251,7 +251,7 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
             from septet.postgres.store.administration import server_facts
             from septet.postgres.store.vector_index import unfinished
 
-            stats, spaces = vault.stats(), vault.spaces()
+            stats, spaces = vault.stats(), vault.embedding_status().spaces
             store: Any = vault._store
             with store.reading() as read:
                 server: ServerFacts = server_facts(read)

@@ -79,7 +79,7 @@ def awaited(steps: Callable[Concatenate[_S, _P], Steps[_R]]) -> Mirrored[_P, _R]
 
 def steps_of(method: Any) -> Callable[..., Steps[Any]]:
     """Return the steps of a method that is one call."""
-    name: str = method.__name__
+    name: str = method.__name__.lstrip("_")
     parameters = signature(method)
     prepare, result = _PREPARED.get(name), method.__annotations__["return"]
 

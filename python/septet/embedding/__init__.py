@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Activity as Activity,
         EmbeddingStatus as EmbeddingStatus,
         ModelStatus as ModelStatus,
+        SpaceStatus as SpaceStatus,
     )
     from septet.embedding.cache import CacheNamespace as CacheNamespace, EmbeddingCache as EmbeddingCache
     from septet.embedding.choose import embedder_from as embedder_from
@@ -53,14 +54,13 @@ if TYPE_CHECKING:
         VoyageEmbedder as VoyageEmbedder,
     )
     from septet.embedding.options import EmbeddingOptions as EmbeddingOptions
-    from septet.embedding.query.selection import SpaceStatus as SpaceStatus
     from septet.embedding.report import EmbedReport as EmbedReport
 else:
     from septet.system.late import loaded_late
 
     #: Loaded on first access: programs that embed nothing should not import an HTTP client.
     _NAMES = {
-        "automatic": "Activity EmbeddingStatus ModelStatus",
+        "automatic": "Activity EmbeddingStatus ModelStatus SpaceStatus",
         "cache": "CacheNamespace EmbeddingCache",
         "choose": "embedder_from",
         "config": "ConfigLike EmbeddingConfig ProviderName",
@@ -72,7 +72,6 @@ else:
         "local.folder": "ModelLocation local_models",
         "options": "EmbeddingOptions",
         "providers.embedders": ("GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"),
-        "query.selection": "SpaceStatus",
         "report": "EmbedReport",
     }
     __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

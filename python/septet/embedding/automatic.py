@@ -48,6 +48,29 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceStatus:
+    """A space: a model with a dimension, and its coverage.
+
+    Attributes:
+        model: ``provider/model``, or the caller's name of supplied vectors.
+        dimensions: None before the first vector if the embedder does not know it.
+        entries: entries with a vector, including memories unless the profile fixes their score.
+        missing: entries without a vector.
+        active: True if searches may use it; an inactive space is incomplete or standby.
+        given: True if the caller supplied the vectors.
+        standby: True if it belongs to a fallback, and answers only while the models before it do not.
+    """
+
+    model: str
+    dimensions: int | None
+    entries: int
+    missing: int
+    active: bool
+    given: bool
+    standby: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
     """The state of a vault's embedding.
 
@@ -58,6 +81,7 @@ class EmbeddingStatus:
         report: of the last automatic run; None before the first.
         notes: problems of the configuration and of the last automatic run.
         models: the embedder and its fallbacks, in order.
+        spaces: each space with its coverage, those that answer searches first.
     """
 
     model: str | None
@@ -66,6 +90,7 @@ class EmbeddingStatus:
     report: EmbedReport | None
     notes: tuple[Note, ...]
     models: tuple[ModelStatus, ...] = ()
+    spaces: tuple[SpaceStatus, ...] = ()
 
 
 class Automatic:
@@ -168,21 +193,20 @@ class Automatic:
     def _begin(self) -> None:
         thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
         try:
-            self._thread = thread
+            self._thread, self.activity = thread, "running"
             thread.start()
-        except RuntimeError:
-            # The interpreter is exiting, or out of threads: the next write retries.
-            self._thread = None
-        except BaseException:
-            # An interrupt: `wait` would block forever on a thread that did not start.
+        except BaseException as fault:
+            # `wait` would block forever on a thread that did not start, after an interrupt too.
             if not thread.is_alive():
-                self._thread = None
-            raise
+                self._thread, self.activity = None, "idle"
+            # The interpreter is exiting, or out of threads: the next write retries.
+            if not isinstance(fault, RuntimeError):
+                raise
 
-    def wait(self, timeout_s: float | None) -> bool:
-        """Wait until the thread is idle. Return True if it is; waiting to retry is not idle."""
+    def wait(self, timeout_s: float | None) -> None:
+        """Wait until the thread is idle; waiting to retry is not idle."""
         with self._state:
-            return self._state.wait_for(lambda: self._thread is None, timeout_s)
+            self._state.wait_for(lambda: self._thread is None, timeout_s)
 
     def close(self) -> None:
         """End the thread after the running batch, or after `close_wait_s`; do not retry failed texts. Idempotent."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from septet.embedding.automatic import Automatic, EmbeddingStatus, ModelStatus
+from septet.embedding.automatic import Automatic, EmbeddingStatus, ModelStatus, SpaceStatus
 from septet.embedding.batching import Batching
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.chain import Chain
@@ -18,7 +18,7 @@ from septet.embedding.embedder import Embedder, check_embedder, pooling_of, spac
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
-from septet.embedding.query.selection import SpaceSelection, SpaceStatus, select, statuses
+from septet.embedding.query.selection import SpaceSelection, select, statuses
 from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import listed, shown
@@ -137,9 +137,10 @@ class Embeddings:
         """Delay automatic embedding while many entries are written."""
         return nullcontext() if self._automatic is None else self._automatic.loading()
 
-    def wait(self, timeout_s: float | None) -> bool:
-        """Wait until automatic embedding is idle. Return True if it is."""
-        return self._automatic is None or self._automatic.wait(timeout_s)
+    def wait(self, timeout_s: float | None) -> None:
+        """Wait until automatic embedding is idle."""
+        if self._automatic is not None:
+            self._automatic.wait(timeout_s)
 
     def run(
         self, progress: Callable[[int, int], None] | None, *, batch: bool = False, wait: bool = True
@@ -241,7 +242,7 @@ class Embeddings:
             self._automatic.wake()
         return selection
 
-    def spaces(self) -> list[SpaceStatus]:
+    def spaces(self) -> tuple[SpaceStatus, ...]:
         """Return the coverage of each space.
 
         Raises:
@@ -252,7 +253,7 @@ class Embeddings:
             return statuses(read, current, memories=self._memories)
 
     def status(self) -> EmbeddingStatus:
-        """Return the state of embedding."""
+        """Return the state of embedding, without the spaces."""
         automatic = self._automatic
         notes = (*self._faults, *(() if self.cache is None else self.cache.notes))
         return EmbeddingStatus(

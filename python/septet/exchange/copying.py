@@ -332,7 +332,7 @@ def _answers(source: Any, target: Any, probes: Sequence[Candidate]) -> Iterator[
 
 def _approximates(vault: Any) -> bool:
     """Return True if searches use a graph, which may miss near vectors."""
-    return any(getattr(space, "hnsw", False) for space in vault.spaces())
+    return any(getattr(space, "hnsw", False) for space in vault.embedding_status().spaces)
 
 
 def _same(ours: Results, theirs: Results) -> bool:

@@ -82,8 +82,8 @@ class Member(Protocol):
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """See `Vault.load`."""
 
-    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
-        """See `Vault.ids_beginning`."""
+    def _ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
+        """Return the ids that begin with a text, in order."""
 
     def links(self, id: str) -> list[Link]:
         """See `Vault.links`."""

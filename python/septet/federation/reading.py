@@ -42,7 +42,7 @@ class ReadableTiers(ListedTiers, ReadById):
             by_id.update((e.id, e) for e in entries)
         return [by_id[i] for i in wanted_ids if i in by_id]
 
-    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
+    def _ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
         """Return the ids that begin with a text, in order, of all tiers.
 
         Args:
@@ -53,7 +53,7 @@ class ReadableTiers(ListedTiers, ReadById):
             EntryError: an argument is malformed.
             SeptetError: every tier failed; the first error.
         """
-        matching = {id for _, ids in self._each(lambda vault: vault.ids_beginning(text, limit=limit)) for id in ids}
+        matching = {id for _, ids in self._each(lambda vault: vault._ids_beginning(text, limit=limit)) for id in ids}
         return sorted(matching)[:limit]
 
     def vectors(self, ids: Iterable[str], model: str | None = None) -> NDArray[np.float32]:

@@ -25,7 +25,6 @@ class WritableTiers(TierMembers):
     remember = of_highest(AnyVault.remember)
     import_ = of_highest(AnyVault.import_)
     sync = of_highest(Vault.sync)
-    roots = of_highest(Vault.roots)
     forget_root = of_highest(Vault.forget_root)
     sync_status = of_highest(Vault.sync_status)
     watch_files = of_highest(Vault.watch_files)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from septet.files.redaction import Redacted as Redacted
     from septet.files.report import PendingFile as PendingFile
     from septet.files.report import RedactReport as RedactReport
-    from septet.files.report import RootInfo as RootInfo
     from septet.files.report import SecretLeft as SecretLeft
     from septet.files.report import SkippedFile as SkippedFile
     from septet.files.roots import Layout as Layout
@@ -30,7 +29,7 @@ else:
         "chunking": "Chunk",
         "flush": "FlushLimits flush_limits flush_prompt should_flush",
         "redaction": "Redacted",
-        "report": "PendingFile RedactReport RootInfo SecretLeft SkippedFile",
+        "report": "PendingFile RedactReport SecretLeft SkippedFile",
         "roots": "Layout",
         "secrets": "RedactionRule",
         "status": "RootStatus SyncStatus",

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.files.roots import LEFT_OUT, kinds_merged, kinds_text
 from septet.model.codec import Plain, as_dict
+from septet.model.entry import json_of
 
 if TYPE_CHECKING:
     from septet.files.planning import FilePlan
+    from septet.sqlite.store.store import SqliteStore
 
 
 class SkippedFile(NamedTuple):
@@ -47,17 +49,7 @@ class PendingFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RootInfo:
-    """A folder or file followed by a vault.
-
-    Attributes:
-        name: the ``source`` of its chunks.
-        path: absolute path, links resolved.
-        options: selection and reading options of `Vault.sync`.
-        files: number of files in the vault.
-        chunks: number of their chunks.
-        synced_at: end of the last complete sync, epoch seconds, or None.
-        problem: reason why its last sync failed, or None.
-    """
+    """A folder or file followed by a vault, as stored; see `septet.files.status.RootStatus`."""
 
     name: str
     path: str
@@ -66,6 +58,29 @@ class RootInfo:
     chunks: int
     synced_at: float | None
     problem: str | None
+
+
+def roots_of(store: SqliteStore) -> list[RootInfo]:
+    """Return the folders that a vault follows.
+
+    Raises:
+        StoreError: the vault cannot be read.
+    """
+    from septet.sqlite.tables import files
+
+    with store.reading() as read:
+        return [
+            RootInfo(
+                name=row.name,
+                path=row.path,
+                options=json_of(row.options, dict),
+                files=files.count_files(read, row.root),
+                chunks=files.count_chunks(read, row.root),
+                synced_at=row.synced_at,
+                problem=row.problem,
+            )
+            for row in files.roots(read)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

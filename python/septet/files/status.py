@@ -12,12 +12,13 @@ from septet.files.drift import drift_of, why_unknown_of
 from septet.files.matching import adopted
 from septet.files.planning import FilePlan
 from septet.files.preparing import Task
-from septet.files.report import PendingFile, SkippedFile, SyncReport, SyncTally, remarked
+from septet.files.report import PendingFile, RootInfo, SkippedFile, SyncReport, SyncTally, remarked
 from septet.files.sources import scan
 from septet.files.syncing import Run
 from septet.files.tracking import Followed, followed_of
 from septet.files.turns import Lease, SyncRequest, is_running
 from septet.model.codec import as_dict, attributes
+from septet.model.entry import json_of
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow, RootRow
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RootStatus:
+class RootStatus(RootInfo):
     """Differences between a folder and the vault.
 
     Attributes:
         name: the ``source`` of its chunks.
         path: absolute path, links resolved.
+        options: selection and reading options of `Vault.sync`.
         files: number of files in the vault.
         chunks: number of their chunks.
+        synced_at: end of the last complete sync, epoch seconds, or None.
+        problem: reason why its last sync failed, or None.
         bytes: total size of these files, by kind: ``text`` and ``session``.
         new: paths that are only on the disk.
         changed: paths with another size or time.
@@ -47,15 +51,9 @@ class RootStatus:
         missing: reason why its files cannot be compared: it ``is not there``, cannot be read, or is empty and on
             another file system than before. They stay in the vault and count as none of the above. Otherwise None.
         rebuilding: True if its options changed, so that its next complete sync rebuilds all chunks.
-        synced_at: end of the last complete sync, epoch seconds, or None.
-        age_s: seconds since then.
-        problem: reason why its last sync failed, or None.
+        age_s: seconds since ``synced_at``, or None.
     """
 
-    name: str
-    path: str
-    files: int
-    chunks: int
     bytes: Mapping[str, int]
     new: tuple[str, ...]
     changed: tuple[str, ...]
@@ -66,9 +64,7 @@ class RootStatus:
     problems: tuple[SkippedFile, ...]
     missing: str | None
     rebuilding: bool
-    synced_at: float | None
     age_s: float | None
-    problem: str | None
 
     @property
     def drift(self) -> int:
@@ -147,6 +143,7 @@ def _root_status(row: RootRow, stored: list[FileRow], chunks: int, device: int |
     return RootStatus(
         name=row.name,
         path=row.path,
+        options=json_of(row.options, dict),
         files=len(stored),
         chunks=chunks,
         bytes=dict(sizes),

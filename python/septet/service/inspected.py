@@ -304,7 +304,7 @@ def _embedding_health(vault: AnyVault) -> dict[str, Any]:
     """Return the embedding state of a vault that is open in this process."""
     embedding = vault.embedding_status()
     return {
-        "spaces": [attributes(space, _SPACE) for space in vault.spaces()],
+        "spaces": [attributes(space, _SPACE) for space in embedding.spaces],
         "embedding": {
             "model": embedding.model,
             "activity": embedding.activity,

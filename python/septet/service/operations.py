@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from septet.client import shapes
 from septet.client.routes import ROUTES, Effect, OperationRoute, Verb
 from septet.service import inspected, requests, running
 from septet.service.running import Serving
@@ -109,6 +110,7 @@ OPERATIONS: Mapping[str, Operation] = {
             "ids_beginning",
             "Return the ids that begin with a text, to complete a shortened id.",
             requests.IdsBeginningRequest,
+            running.method("_ids_beginning", shapes.IdsAnswer),
         ),
         operation("count", "Count the entries that pass a filter.", requests.CountRequest),
         operation("facets", "Count entries by the values of a field.", requests.FacetsRequest),

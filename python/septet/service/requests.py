@@ -207,7 +207,7 @@ TierRequest = _request("TierRequest", "One tier of a federation, or all.", Vault
 IdsBeginningRequest = _request(
     "IdsBeginningRequest",
     "A prefix of ids.",
-    Vault.ids_beginning,
+    Vault._ids_beginning,
     text=Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")],
 )
 LoadRequest = _request(

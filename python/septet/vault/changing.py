@@ -6,10 +6,10 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from septet.errors import EntryError, QueryError
-from septet.inputs.arguments import exact, flag, listed, real, shown
+from septet.inputs.arguments import exact, flag, flags, real, shown
 from septet.model.drafts import checked_patch, draft, merged_attrs
 from septet.model.fields import BulkChanges
 from septet.ranking.pool import json_text
@@ -22,10 +22,9 @@ from septet.vault.writing import Writable
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from septet.model.fields import Strings
     from septet.query.filters import Filter
 
-#: Maximum domains per call of `merge_domains`.
+#: Maximum names per call of `rename`.
 MOST_NAMES = 100_000
 _CHANGED = frozenset(BulkChanges.__annotations__)
 _EVERYTHING = 'say {"id": {"$exists": True}} to mean every entry'
@@ -79,72 +78,56 @@ class Changeable(Writable):
         self._written()
         return count
 
-    def rename_tag(
-        self, old: str, new: str, *, where: Mapping[str, object] | None = None, dry_run: bool = False
+    def rename(
+        self,
+        field: Literal["tags", "domain"],
+        names: Mapping[str, str],
+        *,
+        where: Mapping[str, object] | None = None,
+        dry_run: bool = False,
     ) -> int:
-        """Rename a tag of every entry that has it; return the number of entries.
+        """Rename tags or domains: ``rename("tags", {"js": "javascript"})``; return the number of renamed entries.
 
+        Old names with the same new name become one: ``rename("domain", {"web": "frontend", "www": "frontend"})``.
         ``updated_at`` does not change, so ages stay. It is one transaction.
 
         Args:
-            old: the current tag.
-            new: the new tag; an entry that has both keeps one.
+            field: ``tags`` or ``domain``.
+            names: new names by old name, at most 100,000, all replaced at once. An entry keeps one of equal tags.
             where: only entries that pass this filter.
             dry_run: change nothing; only count.
 
         Raises:
             QueryError: the filter cannot be understood, or is empty.
-            EntryError: a tag cannot be stored; nothing was changed.
+            EntryError: another field, or a name that cannot be stored; nothing was changed.
             StoreError: the vault cannot be written.
         """
         flag(dry_run, "dry_run", EntryError)
-        (before,), (after,) = _tag(old, "old"), _tag(new, "new")
-        filters = {**chosen({"tags": before}), **({} if where is None else _named(chosen(where)))}
-        if dry_run or before == after:
-            return self._count(filters)
-
-        def act(write: Writing, keeping: Keeping) -> int:
-            rows = write.tables.changing.rows_where(write, filters)
-            tags = write.tables.entries.tags_at(write, rows)
-            renamed = [
-                json_text(list(dict.fromkeys(after if t == before else t for t in held_tags))) for held_tags in tags
-            ]
-            write.tables.changing.set_tags(write, rows, renamed, keeping)
-            return len(rows)
-
-        return self._change("rename_tag", act)
-
-    def merge_domains(self, sources: str | Strings, into: str, *, dry_run: bool = False) -> int:
-        """Move every entry of some domains into one; return the number of moved entries.
-
-        ``updated_at`` does not change, so ages stay. It is one transaction.
-
-        Args:
-            sources: the domains to empty.
-            into: the domain to fill.
-            dry_run: change nothing; only count.
-
-        Raises:
-            EntryError: a domain cannot be stored; nothing was changed.
-            StoreError: the vault cannot be written.
-        """
-        flag(dry_run, "dry_run", EntryError)
-        values: Any = [sources] if isinstance(sources, str) else sources
-        named = listed(values, "sources", EntryError, "domains, as text", MOST_NAMES, of=str)
-        target = _columns({"domain": _label(into, "into")})
-        names = {_columns({"domain": _label(domain, "a domain")})["domain"] for domain in named} - {target["domain"]}
-        if not names:
+        filters = {} if where is None else _named(chosen(where))
+        renamed = _new_names(field, names)
+        if not renamed:
             return 0
-        filters = chosen({"domain": {"$in": sorted(map(str, names))}})
         if dry_run:
-            return self._count(filters)
+            return self._count(filters | _any_of(field, renamed))
 
         def act(write: Writing, keeping: Keeping) -> int:
-            rows = write.tables.changing.rows_where(write, filters)
-            write.tables.changing.set_columns(write, rows, target, keeping, touch=False)
-            return len(rows)
+            tables, changing = write.tables, write.tables.changing
+            if field == "tags":
+                rows = changing.rows_where(write, filters | _any_of(field, renamed))
+                held = tables.entries.tags_at(write, rows)
+                changed = [json_text(list(dict.fromkeys(renamed.get(tag, tag) for tag in tags))) for tags in held]
+                changing.set_tags(write, rows, changed, keeping)
+                return len(rows)
+            sources: dict[str, list[str]] = {}
+            for old, into in renamed.items():
+                sources.setdefault(into, []).append(old)
+            # Read before the first change, so that two domains can swap names.
+            moved = {into: changing.rows_where(write, filters | _any_of(field, olds)) for into, olds in sources.items()}
+            for into, rows in moved.items():
+                changing.set_columns(write, rows, {"domain": into}, keeping, touch=False)
+            return sum(map(len, moved.values()))
 
-        return self._change("merge_domains", act)
+        return self._change("rename", act)
 
     def delete(
         self, *ids: str | Iterable[str], where: Mapping[str, object] | None = None, dry_run: bool = False
@@ -208,6 +191,7 @@ class Changeable(Writable):
         expired: bool = False,
         older_than: float | timedelta | None = None,
         history_older_than: float | timedelta | None = None,
+        feedback: bool = False,
         where: Mapping[str, object] | None = None,
         dry_run: bool = False,
     ) -> int:
@@ -220,19 +204,19 @@ class Changeable(Writable):
             expired: also delete entries whose validity has ended, as `delete` does.
             older_than: with ``expired``, minimum time since the end of the validity: seconds or a timedelta.
             history_older_than: also remove versions replaced at least this long ago; 0 removes all of them.
-            where: with either, only entries that pass this filter.
+            feedback: also remove all feedback, which restores the profile's weights.
+            where: with ``expired`` or ``history_older_than``, only entries that pass this filter.
             dry_run: remove nothing; only count.
 
         Returns:
-            Number of empty rows, expired entries with their parts, and versions.
+            Number of empty rows, expired entries with their parts, versions, and rows of feedback.
 
         Raises:
             QueryError: the filter is malformed or empty.
             EntryError: an age is not a number of seconds of at least 0, or an argument has nothing to apply to.
             StoreError: the vault cannot be written.
         """
-        for name, value in (("expired", expired), ("dry_run", dry_run)):
-            flag(value, name, EntryError)
+        flags({"expired": expired, "feedback": feedback, "dry_run": dry_run}, EntryError)
         if older_than is not None and not expired:
             raise EntryError("older_than requires expired=True: it selects expired entries")
         if where is not None and not expired and history_older_than is None:
@@ -255,7 +239,7 @@ class Changeable(Writable):
                     count += read.tables.history.count_older(
                         read, replaced, read.tables.changing.rows_where(read, filters) if where else None
                     )
-                return count
+                return count + (sum(read.tables.feedback.counts(read).values()) if feedback else 0)
 
         def act(write: Writing, _: Keeping) -> int:
             count = 0
@@ -266,6 +250,8 @@ class Changeable(Writable):
                 )
             write.tables.changing.erase(write, write.tables.changing.expired(write, ended, filters) if expired else [])
             count += write.tables.entries.purge(write)
+            if feedback:
+                count += write.tables.feedback.clear(write)
             write.tables.indexing.merge(write)
             return count
 
@@ -341,16 +327,31 @@ def _merge(write: Writing, rows: Sequence[int], patch: Mapping[str, Any], keepin
     write.tables.changing.set_attrs(write, changed, keeping)
 
 
-def _tag(value: object, name: str) -> tuple[str, ...]:
-    if not isinstance(value, str):
-        raise EntryError(f"{name} is {shown(value)}: wanted a tag, as text")
-    return draft({"title": "-", "tags": [value]}, now=0.0).entry.tags
+def _new_names(field: object, names: object) -> dict[str, str]:
+    """Return checked new names by old name, without those that stay.
+
+    Raises:
+        EntryError: a field without names, or a name that cannot be stored.
+    """
+    if not isinstance(field, str) or field not in ("tags", "domain"):
+        raise EntryError(f"values of {shown(field)} cannot be renamed: available: domain, tags")
+    if not isinstance(names, Mapping):
+        raise EntryError(f"names is {shown(names)}: wanted a dict of new names by old name")
+    if len(names) > MOST_NAMES:
+        raise EntryError(f"names has more than {MOST_NAMES:,} values: split them into several calls")
+    pairs = [(_name(field, old), _name(field, new)) for old, new in names.items()]
+    return {old: new for old, new in pairs if old != new}
 
 
-def _label(value: object, name: str) -> str:
+def _name(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise EntryError(f"{name} is {shown(value)}: wanted a domain, as text")
-    return value
+        raise EntryError(f"names has {shown(value)}: wanted a name of {field}, as text")
+    entry = draft({"title": "-", field: [value] if field == "tags" else value}, now=0.0).entry
+    return entry.tags[0] if field == "tags" else entry.domain
+
+
+def _any_of(field: str, names: Iterable[str]) -> dict[str, Filter]:
+    return dict(chosen({field: {"$in": sorted(names)}}))
 
 
 def _seconds(value: object, name: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from septet.embedding.automatic import EmbeddingStatus
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
     from septet.embedding.options import EmbeddingOptions
-    from septet.embedding.query.selection import SpaceStatus
     from septet.embedding.report import EmbedReport, Tally
 
 #: The longest wait, in seconds: a year.
@@ -63,26 +63,19 @@ class Embedded:
         flags({"batch": batch, "wait": wait}, EmbeddingConfigError)
         return self._embeddings.run(reporter(progress), batch=batch, wait=wait)
 
-    def wait_embedded(self, timeout_s: float | None = None) -> bool:
-        """Wait until automatic embedding has nothing left to do; return False if that takes longer than ``timeout_s``.
+    def embedding_status(self, *, wait_s: float | None = 0) -> EmbeddingStatus:
+        """Return the spaces with their coverage, and the state of automatic embedding.
+
+        Args:
+            wait_s: wait until automatic embedding is idle, at most this many seconds, 0 to a year; None without limit.
 
         Raises:
-            EmbeddingConfigError: ``timeout_s`` is not a number from 0 to a year; None waits without limit.
-        """
-        most_s = None if timeout_s is None else real(timeout_s, "timeout_s", EmbeddingConfigError, 0, MOST_WAIT_S)
-        return self._embeddings.wait(most_s)
-
-    def spaces(self) -> list[SpaceStatus]:
-        """Return each space (a model and its dimension) with its coverage, those that answer searches first.
-
-        Raises:
+            EmbeddingConfigError: ``wait_s`` is out of range.
             StoreError: the vault cannot be read.
         """
-        return self._embeddings.spaces()
-
-    def embedding_status(self) -> EmbeddingStatus:
-        """Return the state of automatic embedding, and its last error."""
-        return self._embeddings.status()
+        most_s = None if wait_s is None else real(wait_s, "wait_s", EmbeddingConfigError, 0, MOST_WAIT_S)
+        self._embeddings.wait(most_s)
+        return replace(self._embeddings.status(), spaces=self._embeddings.spaces())
 
     @cached_property
     def _embeddings(self) -> Embeddings:

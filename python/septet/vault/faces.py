@@ -77,7 +77,6 @@ class AwaitedMethods:
 
     get = awaited(AnyVault.get)
     load = awaited(AnyVault.load)
-    ids_beginning = awaited(AnyVault.ids_beginning)
     entries = awaited(AnyVault.entries)
     count = awaited(AnyVault.count)
     facets = awaited(AnyVault.facets)
@@ -116,7 +115,7 @@ class RemoteMethods:
 
     get = remote(AnyVault.get)
     load = remote(AnyVault.load)
-    ids_beginning = remote(AnyVault.ids_beginning)
+    _ids_beginning = remote(AnyVault._ids_beginning)
     entries = remote(AnyVault.entries)
     count = remote(AnyVault.count)
     facets = remote(AnyVault.facets)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import as_text, flag, real, utf8
-from septet.model.entry import json_of
 from septet.query.plan import SearchPlan
 from septet.search.searchable import Searchable
 from septet.sqlite.store.store import CLOSE_WAIT_S, SqliteStore
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from septet.embedding.report import Tally
     from septet.files.chunking import Chunking
     from septet.files.drift import OnSearch
-    from septet.files.report import RootInfo, SyncReport
+    from septet.files.report import SyncReport
     from septet.files.roots import Layout
     from septet.files.status import SyncStatus
     from septet.files.tracking import Followed, Redact
@@ -146,29 +145,6 @@ class Synced:
         with self._loading():
             return self._synced(request, root)
 
-    def roots(self) -> list[RootInfo]:
-        """Return the followed folders.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
-        from septet.files.report import RootInfo
-        from septet.sqlite.tables import files
-
-        with self._store.reading() as read:
-            return [
-                RootInfo(
-                    name=row.name,
-                    path=row.path,
-                    options=json_of(row.options, dict),
-                    files=files.count_files(read, row.root),
-                    chunks=files.count_chunks(read, row.root),
-                    synced_at=row.synced_at,
-                    problem=row.problem,
-                )
-                for row in files.roots(read)
-            ]
-
     def forget_root(self, name: str | os.PathLike[str]) -> int:
         """Stop following a folder and erase its chunks, as `delete` does; return their number. The disk is not changed.
 
@@ -223,8 +199,8 @@ class Following(Synced, Searchable):
         """Compare the followed folders with the disk, by size and time of their files.
 
         Returns:
-            For each folder the number of files, chunks and bytes in the vault, the new, changed and deleted files, and
-            the time of the last sync; the running sync and watcher, if any; the last error.
+            For each folder its options, the number of files, chunks and bytes in the vault, the new, changed and
+            deleted files, and the time of the last sync; the running sync and watcher, if any; the last error.
 
         Raises:
             StoreError: the vault cannot be read.

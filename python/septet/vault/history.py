@@ -26,7 +26,7 @@ class Judged(Writable):
     def feedback(self, query: str, id: str, action: Action) -> None:
         """Record the outcome of a result: ``accepted``, ``modified``, ``dismissed``, or ``failed`` (never counted).
 
-        The weights adapt after 30 counted rows; see `weights`.
+        The weights adapt after 30 counted rows; see `weights`. ``purge(feedback=True)`` deletes all feedback.
 
         Raises:
             EntryError: an unknown action.
@@ -38,15 +38,6 @@ class Judged(Writable):
             if not write.tables.entries.find(write, [row.entry_id]):
                 raise self._missing(row.entry_id)
             write.tables.feedback.record(write, row)
-
-    def reset_feedback(self) -> int:
-        """Delete all feedback, which restores the profile's weights; return the number of deleted rows.
-
-        Raises:
-            StoreError: the vault cannot be written.
-        """
-        with self._store.writing() as write:
-            return write.tables.feedback.clear(write)
 
     def _feedback_days(self) -> list[tuple[int, str, int]]:
         """Return ``(day, action, rows)`` in order; days since 1970."""

@@ -197,7 +197,7 @@ class Readable(ReadById):
             rows = read.tables.entries.find(read, wanted_ids)
         return [rows[i].to_entry() for i in wanted_ids if i in rows]
 
-    def ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
+    def _ids_beginning(self, text: str, *, limit: int = 20) -> list[str]:
         """Return the ids that begin with a text, in order: the completions of a shortened id.
 
         Args:

@@ -47,8 +47,8 @@ class Vault(ListedByArrays, Indexed, Following):
         embedding_options: timeouts and sizes.
         sidecar: store the search index in a folder beside the file, ``<file>.septet``, for other processes to share.
             It is written for vaults of 2,000 or more entries, after loads (`close` waits for it), by `backup` and
-            `restore`, and in the background of searches; it may be deleted at any time. False keeps the index in
-            memory.
+            `septet.exchange.restore`, and in the background of searches; it may be deleted at any time. False keeps the
+            index in memory.
         mapped: map the files of that folder, so that processes share their pages. False reads them into memory, which
             is always done on network file systems. A file that another program truncates or overwrites is rebuilt.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
@@ -135,42 +135,6 @@ class Vault(ListedByArrays, Indexed, Following):
         target = file_path(path, "path", StoreError)
         self._store.backup(target, reporter(progress))
         keep_beside(target)
-
-    @staticmethod
-    @with_progress("pages", StoreError)
-    def restore(
-        backup: str | os.PathLike[str],
-        path: str | os.PathLike[str],
-        *,
-        progress: Progress | None = None,
-    ) -> int:
-        """Replace a vault, which may be damaged or missing, by a copy of a backup.
-
-        The backup is copied and checked first. A crash leaves either the old vault or the new one, intact. Stale logs
-        and the folder beside the old vault are removed. The vault must be closed in all processes, including this one;
-        open it afterwards.
-
-        Args:
-            backup: a file written by `backup`, or any other intact vault.
-            path: the vault.
-            progress: called with the number of pages copied and the total; True shows a bar, as of `embed`.
-
-        Returns:
-            Number of entries in the vault.
-
-        Raises:
-            NotAVault: the backup is damaged or not a vault, or ``path`` is not a vault.
-            SchemaTooNew: the backup was written by a newer Septet.
-            StoreBusy: the vault is open.
-            StoreError: the backup cannot be read, or the vault cannot be written.
-        """
-        from septet.sqlite.snapshot.optimize import keep_beside
-        from septet.sqlite.store.restoring import restore
-
-        target = file_path(path, "path", StoreError)
-        entries = restore(file_path(backup, "backup", StoreError), target, reporter(progress))
-        keep_beside(target)
-        return entries
 
     @with_progress("entries", EntryError)
     def redact(

@@ -16,8 +16,8 @@ SEARCHES = frozenset({"recall", "search_many", "similar", "explain"})
 #: Write methods.
 WRITES = frozenset(
     (
-        "add add_many update update_many rename_tag merge_domains supersede reinstate remember forget delete purge "
-        "link link_many unlink feedback reset_feedback import_ sync forget_root redact"
+        "add add_many update update_many rename supersede reinstate remember forget delete purge "
+        "link link_many unlink feedback import_ sync forget_root redact"
     ).split()
 )
 

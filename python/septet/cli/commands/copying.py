@@ -62,13 +62,13 @@ def restore(
 
     The backup is checked first. The vault may be damaged or missing; no program may have it open.
     """
+    from septet.exchange.restoring import restore
     from septet.postgres.store.dsn import check_file
-    from septet.vault import Vault
 
     target = Path(check_file(str(vault)))
     lost = _lost(backup, target) if target.is_file() else ""
     _confirm_overwrite(target, force, lost)
-    count = Vault.restore(backup, target)
+    count = restore(backup, target)
     say(f"restored {count} entries to {vault}" + (f", replacing {lost}" if lost else ""))
 
 

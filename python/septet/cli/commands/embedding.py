@@ -76,7 +76,7 @@ def embedding_stoppable(opened: Vault) -> AbstractContextManager[None]:
     def summary() -> str:
         counts = [
             f"{space.entries:,} of {space.entries + space.missing:,} entries have a vector of {space.model}"
-            for space in opened.spaces()
+            for space in opened.embedding_status().spaces
             if not space.given
         ]
         return f"{'; '.join(counts) or 'no entry has a vector yet'}; `septet embed` continues"

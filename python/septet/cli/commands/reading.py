@@ -188,11 +188,12 @@ def stats(
     """Show the contents of a vault and the folders it follows."""
     from septet.cli import render
     from septet.cli.commands.syncing import print_roots
+    from septet.files.report import roots_of
     from septet.vault import Vault
 
     with shared.memory() as opened:
         # Only a vault in a file follows folders.
-        counts, roots = opened.stats(), opened.roots() if isinstance(opened, Vault) else []
+        counts, roots = opened.stats(), roots_of(opened._store) if isinstance(opened, Vault) else []
     whole = counts.to_dict() | ({"roots": [asdict(root) for root in roots]} if roots else {})
 
     def shown(out: Screen) -> None:

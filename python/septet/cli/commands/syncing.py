@@ -108,7 +108,7 @@ def sync(
     with _open(file, root, dry_run, embedder) as opened:
         sizes = {"tokens": tokens, "overlap": overlap, "variant": variant}
         options["chunking"] = _chunking(opened, root, {key: value for key, value in sizes.items() if value is not None})
-        if root is None and not opened.roots() and not any(value is not None for value in options.values()):
+        if root is None and not _roots(opened) and not any(value is not None for value in options.values()):
             raise EntryError(f"{opened.path} follows no folder: add one with `septet sync DIR`")
         reports = sync_and_embed(
             opened, root, paths=only, force=force, dry_run=dry_run, timeout_s=timeout_s,
@@ -213,7 +213,7 @@ def _chunking(opened: Vault, root: str | None, changes: dict[str, Any]) -> Chunk
     from septet.files.roots import root_at
 
     path = None if root is None else root_at(root).path
-    known = [info.options for info in opened.roots() if path == root_at(info.path).path]
+    known = [info.options for info in _roots(opened) if path == root_at(info.path).path]
     before: dict[str, Any] = known[0].get("chunking", {}) if known else {}
     return Chunking(**{**before, **changes})
 
@@ -223,10 +223,16 @@ def _embed(opened: Vault) -> EmbedReport:
         return opened.embed(progress=step)
 
 
+def _roots(opened: Vault) -> list[RootInfo]:
+    from septet.files.report import roots_of
+
+    return roots_of(opened._store)
+
+
 def _stored(opened: Vault) -> str:
     from septet.files.report import counted
 
-    roots = opened.roots()
+    roots = _roots(opened)
     files, chunks = sum(info.files for info in roots), sum(info.chunks for info in roots)
     return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to continue"
 
@@ -270,7 +276,7 @@ def watch(
             heed_termination()
             if root is not None:
                 _print_sync(opened.sync(root))
-            if not (folders := [info.path for info in opened.roots()]):
+            if not (folders := [info.path for info in _roots(opened)]):
                 raise EntryError(f"{opened.path} follows no folder: add one with `septet watch DIR`")
             with opened.watch_files(interval_s=interval, debounce_s=debounce, on_sync=_print_sync) as watcher:
                 say(f"watching {', '.join(folders)}")

@@ -74,7 +74,8 @@ def add(
         print(opened.add(**fields, split="auto" if split else None), flush=True)
     if not hasattr(opened, "embedding_status"):
         return
-    status = opened.embedding_status()
+    # The vault is closed: its spaces cannot be read any more.
+    status = opened._embeddings.status()
     say_notes(status.notes)
     if status.activity == "running":
         say(f"note not_embedded: no vector within {ADD_WAIT_S:g} s (run `septet embed`, or `septet doctor` to check)")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from septet.embedding.automatic import SpaceStatus
 from septet.model.vector import Space
 from septet.notes import Note
 from septet.store.protocol import Reading
@@ -23,29 +24,6 @@ class SpaceSelection:
 
     space: Space | None
     notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceStatus:
-    """A space: a model with a dimension, and its coverage.
-
-    Attributes:
-        model: ``provider/model``, or the caller's name of supplied vectors.
-        dimensions: None before the first vector if the embedder does not know it.
-        entries: entries with a vector, including memories unless the profile fixes their score.
-        missing: entries without a vector.
-        active: True if searches may use it; an inactive space is incomplete or standby.
-        given: True if the caller supplied the vectors.
-        standby: True if it belongs to a fallback, and answers only while the models before it do not.
-    """
-
-    model: str
-    dimensions: int | None
-    entries: int
-    missing: int
-    active: bool
-    given: bool
-    standby: bool = False
 
 
 def select(
@@ -155,7 +133,7 @@ def _no_space_notes(
     return (Note("no_vectors", cause, "give the vault an embedder" if current is None else "call embed()"),)
 
 
-def statuses(read: Reading, current: tuple[str, int | None] | None, *, memories: bool) -> list[SpaceStatus]:
+def statuses(read: Reading, current: tuple[str, int | None] | None, *, memories: bool) -> tuple[SpaceStatus, ...]:
     """Return every space with vectors, and the current model's, active ones first.
 
     Args:
@@ -176,7 +154,7 @@ def statuses(read: Reading, current: tuple[str, int | None] | None, *, memories:
     if current is not None and not any(s.model == current[0] and current[1] in (None, s.dimensions) for s in embedded):
         total = read.tables.entries.count_searchable(read, memories=memories)
         listed.append(_status(*current, 0, total, not any(s.active for s in embedded), False))
-    return sorted(listed, key=lambda s: (not s.active, -s.entries))
+    return tuple(sorted(listed, key=lambda s: (not s.active, -s.entries)))
 
 
 def _status(model: str, d: int | None, entries: int, missing: int, active: bool, supplied: bool) -> SpaceStatus:

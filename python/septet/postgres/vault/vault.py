@@ -40,7 +40,7 @@ _Kind = TypeVar("_Kind", bound=type)
 
 #: Methods that are one transaction, from their beginning to its end.
 TRANSACTIONS = (
-    "_write _change _add_near _restore_feedback update supersede reinstate link_many unlink feedback reset_feedback"
+    "_write _change _add_near _restore_feedback update supersede reinstate link_many unlink feedback"
 ).split()
 #: Maximum of the option for connections kept by a process.
 MOST_CONNECTIONS = 1_000
@@ -83,8 +83,8 @@ class PostgresVault(AnyVault):
     """A vault in a PostgreSQL database, with the methods, the ranking and the scores of a `Vault`.
 
     Threads, processes and machines may share it. It needs the packages of the extra ``postgres``, and on the server the
-    extension ``vector``. It follows no folders, and the server's own tools restore it: `sync` and its kin, `redact` and
-    `restore` are methods of a `Vault` in a file alone, which `septet push` copies to a server.
+    extension ``vector``. It follows no folders, and the server's own tools restore it: `sync` and its kin and `redact`
+    are methods of a `Vault` in a file alone, which `septet push` copies to a server.
 
     Args:
         dsn: the address of the database, ``postgresql://user@host:5432/database``, as libpq reads it; it may end in

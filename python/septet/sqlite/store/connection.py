@@ -52,7 +52,7 @@ BUSY_TIMEOUT_S = 10.0
 #: The module sqlite3 decodes messages as UTF-8, and fails if one quotes a damaged schema.
 SQLITE_FAULTS = (sqlite3.Error, UnicodeDecodeError)
 #: The remedy for a damaged vault.
-RESTORE = "restore a backup with Vault.restore(backup, path) or `septet restore BACKUP VAULT`"
+RESTORE = "restore a backup with septet.exchange.restore(backup, path) or `septet restore BACKUP VAULT`"
 #: A view instead of a table may never end, and is not writable; a virtual table of another module has no page.
 _NO_TABLES = """
 SELECT CASE type WHEN 'view' THEN type ELSE 'virtual table' END, name FROM sqlite_master

@@ -37,7 +37,7 @@ Progress = Callable[[int, int], None]
 def restore(
     backup: str, path: str, progress: Progress | None = None, step: Callable[[str], None] = lambda _name: None
 ) -> int:
-    """Replace a vault by a copy of a backup; see `Vault.restore`.
+    """Replace a vault by a copy of a backup; see `septet.exchange.restore`.
 
     A crash leaves either the old vault or the new one, intact. Before the rename, SQLite checkpoints and removes the
     old file's WAL, so that a WAL is never beside a file that it does not belong to. If the old file is too damaged for
