@@ -115,13 +115,13 @@ def test_of_three_tiers_one_is_down_and_the_others_answer(own, three):
     assert len(found) == 15
 
 
-@pytest.mark.parametrize("step", ["begin", "recall"])
+@pytest.mark.parametrize("step", ["begin", "candidates"])
 def test_a_search_that_a_standby_broke_off_is_asked_again_until_its_time_is_over(own, vault_name, step, monkeypatch):
     """A standby answers so for a transaction that still sees what it must remove."""
     vault = PostgresVault(own.dsn(), vault_name, timeout_s=5)
     vault.add_many([entry(number, "away") for number in range(5)])
     asked, broken = [], 2
-    place, name = (view, "PostgresView") if step == "begin" else (view.PostgresView, "recall")
+    place, name = (view, "PostgresView") if step == "begin" else (view.PostgresView, "candidates")
     real = getattr(place, name)
 
     def breaking(*given):
@@ -169,10 +169,10 @@ def test_a_frozen_server_costs_a_search_its_time_and_then_nothing(own, three, va
 def test_a_server_that_is_lost_in_mid_search_takes_nothing_of_the_others_with_it(own, vaults, lost, monkeypatch):
     from septet.postgres.tier.tier import PostgresSession
 
-    recall, stack = PostgresSession.recall, []
+    candidates, stack = PostgresSession.candidates, []
 
     def lose(session):
-        found = recall(session)
+        found = candidates(session)
         if session.name == "away":
             if lost == "frozen":
                 stack.append(frozen(own))
@@ -181,8 +181,8 @@ def test_a_server_that_is_lost_in_mid_search_takes_nothing_of_the_others_with_it
                 own.stop(immediate=True)
         return found
 
-    monkeypatch.setattr(PostgresSession, "recall", lose)
-    # The highest tier is asked, after its recall, which of the others' entries it has.
+    monkeypatch.setattr(PostgresSession, "candidates", lose)
+    # The highest tier is asked, after its candidates, which of the others' entries it has.
     upside_down = Federation({"agent": vaults["agent"], "team": vaults["team"]})
     upside_down.connect("away", vaults["away"], priority=2.0)
     try:

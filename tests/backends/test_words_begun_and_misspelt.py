@@ -91,15 +91,15 @@ def with_memories(postgres):
     world.store.close()
 
 
-def recalled(both, query, **options):
-    """What both tiers recall of a plan."""
+def candidates_of(both, query, **options):
+    """The candidates of both tiers for a plan."""
     local, store = both
     plan = local._plan(query, options)
     found = []
     for tier in (local._tier, PostgresTier("server", 0.0, store, SpaceCache())):
         session = tier.open([plan], 0)
         try:
-            (one,) = session.recall()
+            (one,) = session.candidates()
             found.append((one, session.ids(one.pool.rows), session.groups(one.pool.rows)))
         finally:
             session.close()
@@ -107,7 +107,7 @@ def recalled(both, query, **options):
 
 
 def assert_equal(both, query, **options):
-    (one, ids, _), (other, others, _) = recalled(both, query, **options)
+    (one, ids, _), (other, others, _) = candidates_of(both, query, **options)
     assert others == ids
     assert (other.matches, other.step, other.whole) == (one.matches, one.step, one.whole)
     assert {word: [*near] for word, near in other.guesses.items()} == {
@@ -199,11 +199,11 @@ def test_a_batch_of_queries_finds_what_each_finds_alone(both, profile):
     plans = [local._plan(query, {"profile": profile}) for query in queries]
     session = PostgresTier("server", 0.0, store, SpaceCache()).open(plans, 0)
     try:
-        together = session.recall()
+        together = session.candidates()
     finally:
         session.close()
     for query, one in zip(queries, together):
-        _, (alone, *_) = recalled(both, query, profile=profile)
+        _, (alone, *_) = candidates_of(both, query, profile=profile)
         assert (one.pool.rows, one.matches, one.step, one.guesses) == (
             alone.pool.rows,
             alone.matches,
@@ -223,17 +223,17 @@ def test_a_cascade_counts_in_columns_that_have_a_weight(both, weights, min_terms
 
 @pytest.mark.parametrize("query", ["auth token", "zebra kiwi", "gate plu", "kiwi", "kiwi kiwi plum auth"])
 def test_memories_of_a_cascade_are_left_out_and_found_by_the_step_that_has_an_answer(with_memories, query):
-    (one, *_), (other, *_) = recalled(with_memories, query, profile="recall")
+    (one, *_), (other, *_) = candidates_of(with_memories, query, profile="recall")
     assert [note.code for note in other.notes] == [note.code for note in one.notes]
     assert [note.cause for note in other.notes] == [note.cause for note in one.notes]
     fixed = {"extends": "recall", "memory_score": 0.5}
     for profile in ("recall", fixed):
         one = assert_equal(with_memories, query, profile=profile, include_memories=True)
-    (one, *_), (other, *_) = recalled(with_memories, query, profile=fixed, include_memories=True)
+    (one, *_), (other, *_) = candidates_of(with_memories, query, profile=fixed, include_memories=True)
     assert ([memory.id for memory in other.memories], other.more) == ([memory.id for memory in one.memories], one.more)
     assert query != "kiwi" or one.more == 24
 
 
 def test_a_cascade_without_an_answer_finds_nothing_and_says_no_step(both):
-    (one, ids, _), (other, others, _) = recalled(both, "zebra yak", profile="recall")
+    (one, ids, _), (other, others, _) = candidates_of(both, "zebra yak", profile="recall")
     assert ids == others == [] and one.step is other.step is None

@@ -33,7 +33,7 @@ def federation(vaults: Mapping[str, Vault]) -> Iterator[Federation]:
 
 def text_leg(vault: Vault, query: str, take: int = TAKEN) -> dict[str, float]:
     with vault._store.reading() as read:
-        hits = fulltext.recall(read, vault._plan(query, {}), take)
+        hits = fulltext.candidates(read, vault._plan(query, {}), take)
         ids = dict(read.sql.execute("SELECT row, id FROM entries").fetchall())
     return {ids[row]: score for row, score in zip(hits.rows, hits.scores)}
 

@@ -21,13 +21,13 @@ TAKEN = 10  # the recorded default
 Scored = Sequence[tuple[str, float]]
 
 
-def recalled(vault: Vault, query: str, take: int = TAKEN, **options: Any) -> list[tuple[str, float]]:
+def candidates_of(vault: Vault, query: str, take: int = TAKEN, **options: Any) -> list[tuple[str, float]]:
     """Return what the text leg finds, best first."""
     plan = vault._plan(query, options)  # type: ignore[arg-type]
     if not plan.query.terms:
         return []
     with vault._store.reading() as read:
-        hits = fulltext.recall(read, plan, take)
+        hits = fulltext.candidates(read, plan, take)
         ids = dict(read.sql.execute("SELECT row, id FROM entries").fetchall())
     return [(ids[row], score) for row, score in zip(hits.rows, hits.scores)]
 
@@ -75,7 +75,7 @@ def test_the_expression_is_the_recorded_one_but_for_the_listed_differences(case,
 @every_query
 def test_hits_and_scores_are_the_recorded_ones_but_for_the_listed_terms(case, agent, corpus):
     listed = TERMS.get(case["raw"], RECORDED)
-    found = recalled(agent(False, False), case["raw"])
+    found = candidates_of(agent(False, False), case["raw"])
     full = by_reference(corpus(), expression(case["raw"], listed), take=1000)
     assert same(recorded(case["results"]), by_reference(corpus(), case["ftsQuery"]), corpus().bm25(case["ftsQuery"]))
     assert same(found, full[:TAKEN], full)
@@ -86,7 +86,7 @@ def test_hits_and_scores_are_the_recorded_ones_but_for_the_listed_terms(case, ag
 @every_query
 def test_an_explanation_names_the_recorded_score(case, agent):
     if case["raw"] in TERMS or not case["results"]:
-        assert case["raw"] in TERMS or recalled(agent(False, False), case["raw"]) == []
+        assert case["raw"] in TERMS or candidates_of(agent(False, False), case["raw"]) == []
         return
     for row in case["results"][:3]:
         (leg,) = agent(False, False).explain(case["raw"], row["id"]).legs
@@ -120,11 +120,11 @@ def test_filters_leave_the_recorded_hits(case):
                 vault.search(case["query"], limit=0)
             assert case["results"] == []
             return
-        found = recalled(vault, case["query"], limit, **options)
-        full = recalled(vault, case["query"], 1000, **options)
+        found = candidates_of(vault, case["query"], limit, **options)
+        full = candidates_of(vault, case["query"], 1000, **options)
         if others:
             assert [id for id, _ in found] == [row["id"] for row in case["results"]]
-            assert "packed" in [id for id, _ in recalled(vault, case["query"])]
+            assert "packed" in [id for id, _ in candidates_of(vault, case["query"])]
         else:
             assert same(found, recorded(case["results"]), full)
         assert {h.id for h in vault.search(case["query"], limit=len(AGENT), **options)} == {id for id, _ in full}
@@ -159,7 +159,7 @@ def test_without_bm25_the_same_expression_is_ranked_with_all_columns_equal(
 
     raw = recorded(case["results"])
     assert same(raw, columns_equal(case["query"])[:TAKEN])
-    found = recalled(without_bm25, case["query"])
+    found = candidates_of(without_bm25, case["query"])
     wanted = columns_equal(without_bm25._plan(case["query"], {}).query.match)
     assert same(found, wanted[:TAKEN], wanted)
     # Of what the recorded query with all words found, nothing is missing.

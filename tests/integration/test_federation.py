@@ -79,14 +79,14 @@ def test_of_a_tier_that_could_not_be_opened_nothing_is_reported_but_why(vaults, 
 def test_a_tier_that_fails_while_it_searches_is_a_note_wherever_it_stands(vaults, mind, name, monkeypatch):
     for tier, vault in vaults.items():
         vault.add(id=tier, title="alpha")
-    recall = LocalSession.recall
+    candidates = LocalSession.candidates
 
     def failing(session):
         if session.tier.name == name:
             raise StoreError("the cable was pulled")
-        return recall(session)
+        return candidates(session)
 
-    monkeypatch.setattr(LocalSession, "recall", failing)
+    monkeypatch.setattr(LocalSession, "candidates", failing)
     results = mind.search("alpha")
     assert set(results.ids) == vaults.keys() - {name}
     assert [(n.code, n.tier, n.cause) for n in results.notes] == [("tier_failed", name, "the cable was pulled")]
@@ -95,8 +95,8 @@ def test_a_tier_that_fails_while_it_searches_is_a_note_wherever_it_stands(vaults
 
 def test_a_search_says_how_long_it_took_and_each_of_its_tiers(vaults, mind, monkeypatch):
     vaults["agent"].add(id="a", title="alpha")
-    recall = LocalSession.recall
-    monkeypatch.setattr(LocalSession, "recall", lambda session: time.sleep(0.02) or recall(session))
+    candidates = LocalSession.candidates
+    monkeypatch.setattr(LocalSession, "candidates", lambda session: time.sleep(0.02) or candidates(session))
     started = time.perf_counter()
     results = mind.search("alpha")
     passed_ms = (time.perf_counter() - started) * 1e3

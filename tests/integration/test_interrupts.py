@@ -13,7 +13,9 @@ from septet.sqlite.store import connection
 from septet.system.forks import Connection
 
 
-@pytest.mark.parametrize("function", ["begin_reading", "open_read_view", "open", "recall", "ranked", "read", "close"])
+@pytest.mark.parametrize(
+    "function", ["begin_reading", "open_read_view", "open", "candidates", "ranked", "read", "close"]
+)
 @pytest.mark.parametrize("event", ["call", "return"])
 def test_an_interrupted_search_leaves_a_vault_in_memory_to_other_threads(function, event):
     def interrupt(frame, what, _argument):

@@ -56,7 +56,7 @@ def places(vault, query, **options):
     plan = vault._plan(query, {"profile": PROFILE, "limit": 100, **options})
     session = vault._tier.open([plan], 0)
     try:
-        pool = session.recall()[0].pool
+        pool = session.candidates()[0].pool
         if "path" not in pool.columns:
             return {}
         found = [candidate.to_entry() for candidate in session.read(pool.rows)]

@@ -63,7 +63,7 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
             with open_read_view(vault._store, vault._tier.manager, plan) as view:
                 assert view.snapshot.postings is not None
                 assert not view.needs_fts5(plan)
-                ((pool, _),), wanted = view.recall(0), fulltext.recall(view.read, plan, plan.candidates)
+                ((pool, _),), wanted = view.candidates(0), fulltext.candidates(view.read, plan, plan.candidates)
                 if plan.query.grams:
                     # FTS5's scores are brought to the document frequency of both tables, and rounded.
                     found = dict(zip(pool.rows, pool.columns["bm25"].tolist()))

@@ -30,7 +30,7 @@ class Slow:
         patch.setattr(LocalTier if step == "open" else LocalSession, step, held_back)
 
 
-@pytest.fixture(params=["open", "recall"])
+@pytest.fixture(params=["open", "candidates"])
 def slow(request, monkeypatch):
     made = Slow(monkeypatch, request.param)
     yield made

@@ -70,7 +70,7 @@ def test_one_call_finds_and_fills_what_the_kernels_do_one_by_one(given_entries, 
         with open_read_view(vault._store, vault._tier.manager, *plans) as view:
             if any(view.needs_fts5(plan) for plan in plans):
                 return
-            for plan, (pool, matches) in zip(plans, view.recall(3)):
+            for plan, (pool, matches) in zip(plans, view.candidates(3)):
                 rows, columns = pool_of(view.snapshot, plan, plan.candidates)
                 assert pool.rows == rows
                 assert matches <= plan.candidates

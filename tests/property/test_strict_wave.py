@@ -74,7 +74,7 @@ def holds_all(entry, words, *, grams):
 def in_order(read, plan, known, words):
     """All matches: those with every word first, then by the score for any word, then by row."""
     anyhow = plan._replace(query=plan.query._replace(needed=()))
-    found = fulltext.recall(read, anyhow, 10_000)
+    found = fulltext.candidates(read, anyhow, 10_000)
     whole = {row: holds_all(known[row], words, grams=plan.query.grams) for row in found.rows}
     ranked = sorted(zip(found.rows, found.scores), key=lambda one: (not whole[one[0]], -one[1], one[0]))
     return ranked, sum(whole.values())
@@ -103,9 +103,9 @@ def test_both_ways_of_ranking_bring_whole_matches_first_and_then_the_best_of_the
         options = {**options, "limit": limit}
         plans = [vault._plan(" ".join(words), {**options, "profile": profile}) for words in asked]
         with open_read_view(vault._store, vault._tier.manager, *plans) as view:
-            for plan, words, (pool, matches) in zip(plans, asked, view.recall(0)):
+            for plan, words, (pool, matches) in zip(plans, asked, view.candidates(0)):
                 wanted, whole = in_order(view.read, plan, known, words)
-                by_sql = fulltext.recall(view.read, plan, plan.candidates)
+                by_sql = fulltext.candidates(view.read, plan, plan.candidates)
                 memories = plan.scores_memories and any(one["kind"] == "memory" for one in stored)
                 assert by_sql.rows == [row for row, _ in wanted][:limit]
                 assert by_sql.scores == [score for _, score in wanted][:limit]
@@ -154,7 +154,7 @@ def test_a_whole_match_has_the_score_that_fts5_gives_it_for_all_words_and_for_an
         weights = dict(zip(("id", "title", "description", "context", "tags"), (5.0, 10.0, 3.0, 2.0, 8.0)))
         profile = {**PLAIN, "text": {"match": "all", "weights": weights}}
         plan = vault._plan(" ".join(terms), {"limit": 600, "profile": profile})
-        found = fulltext.recall(read, plan, 600)
+        found = fulltext.candidates(read, plan, 600)
         assert dict(zip(found.rows[: found.whole], found.scores)) == strict
         assert dict(zip(found.rows, found.scores)) == anyhow
 

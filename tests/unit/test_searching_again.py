@@ -52,12 +52,12 @@ def test_groups_are_looked_for_among_more_and_more_candidates(monkeypatch):
             pass
 
     monkeypatch.setattr(run, "FederatedSearch", Search)
-    monkeypatch.setattr(run, "recalled", lambda search, threads: search)
+    monkeypatch.setattr(run, "search_tiers", lambda search, threads: search)
     monkeypatch.setattr(run, "_late", lambda plan: False)
     plan = namedtuple("Plan", "candidates")(200)
     for enough, wanted in ((1, [200]), (3, [200, 800, 3_200]), (None, [200, 800, 3_200, 12_800, 51_200])):
         asked.clear()
-        found = run.recalled_groups([], plan)
+        found = run.search_groups([], plan)
         assert asked[: len(wanted)] == wanted and found.started == 1.0
         assert len(asked) == (enough or len(asked)) and max(asked) <= run.MOST
     assert asked[-1] == run.MOST

@@ -28,7 +28,7 @@ from septet.ranking.adaptive import weights_of
 from septet.ranking.profile import Profile, WeightSet
 from septet.ranking.score import rank
 from septet.search.federated import FederatedSearch, next_attempt
-from septet.search.run import ranked, recalled
+from septet.search.run import ranked, search_tiers
 from septet.search.searchable import Searchable
 from septet.system.target import complete_file
 from septet.tiers.protocol import SearchAgain
@@ -291,13 +291,13 @@ def judged_pools(
         plan, attempts = plan._replace(needs_ids=True), 1
         while True:
             try:
-                search = recalled(FederatedSearch(vault._tiers(), [plan]))
+                search = search_tiers(FederatedSearch(vault._tiers(), [plan]))
                 break
             except SearchAgain as fault:
                 attempts = next_attempt(attempts, fault)
         try:
             ranking = ranked(search, 0).ranking
-            vectors_count = any(answer.recalled[0].with_vectors for answer in search.answers)
+            vectors_count = any(answer.candidates[0].with_vectors for answer in search.answers)
             feedback = dict(search.feedback())
         finally:
             search.close()

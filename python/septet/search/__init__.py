@@ -1,1 +1,1 @@
-"""Search: recall from the tiers in parallel, merge, rank and cut the candidates, read the results."""
+"""Search: candidates from the tiers in parallel, merge, rank and cut the candidates, read the results."""

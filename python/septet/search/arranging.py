@@ -207,7 +207,7 @@ def grouped(
     groups = _groups(search, ranked, memories)
     ordered = [*dict.fromkeys(groups)]
     # One candidate below the minimum score means that all further ones are below it.
-    full = any(len(answer.recalled[query].pool) >= search.plans[query].taken() for answer in search.answers)
+    full = any(len(answer.candidates[query].pool) >= search.plans[query].taken() for answer in search.answers)
     # A profile with `places` decides that many whatever the limit, so that results do not depend on it.
     minimum = limit if limit is None else max(limit, search.plans[query].places or 0)
     enough = minimum is None or len(ordered) >= minimum or not full or len(ranked) < total

@@ -23,7 +23,7 @@ from septet.search.run import (
     parts,
     ranked,
     read,
-    recalled_alone,
+    search_alone,
 )
 from septet.tiers.protocol import Inspected, SearchAgain, Tier
 
@@ -90,7 +90,7 @@ def explain(tiers: Sequence[Tier], plan: SearchPlan, entry_id: str) -> Explanati
 def _searched(
     tiers: Sequence[Tier], plan: SearchPlan, entry_id: str
 ) -> tuple[FederatedSearch, RankedQuery, BudgetCut | None, dict[int, Inspected]]:
-    search = recalled_alone(tiers, plan)
+    search = search_alone(tiers, plan)
     try:
         result, candidates, alike, inspected = search.with_remaining(lambda s: _inspected(s, plan, entry_id))
     finally:

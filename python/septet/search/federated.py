@@ -10,7 +10,7 @@ from septet.errors import SeptetError, StoreError
 from septet.model.results import TierReport
 from septet.notes import Note
 from septet.query.plan import MOST, SearchPlan
-from septet.tiers.protocol import Recalled, SearchAgain, Session, Tier, TierFacts, TierLost
+from septet.tiers.protocol import SearchAgain, Session, Tier, TierCandidates, TierFacts, TierLost
 from septet.watch.hooks import STAGES
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ class TierReply(NamedTuple):
 
     Attributes:
         place: position of the tier among the searched ones.
-        recalled: its candidates, for each query.
+        candidates: of each query.
     """
 
     place: int
     session: Session
-    recalled: Sequence[Recalled]
+    candidates: Sequence[TierCandidates]
     standing: TierFacts
 
 
@@ -100,7 +100,7 @@ class FederatedSearch:
         self.answers: list[TierReply] = []
         #: Notes in order of occurrence; an answer stands for the notes of its tier.
         self._events: list[Note | TierReply] = []
-        self._recalled = 0
+        self._tier_events = 0
         self._sessions: dict[int, Session] = {}
         self._took_ms: dict[int, float] = {}
         self._failures: list[SeptetError] = []
@@ -111,7 +111,7 @@ class FederatedSearch:
         #: Stage timings, if a hook watches the search.
         self.stages = stages if stages is not None and stages.single else None
         if self.plan.deadline is not None:
-            # `recall` opens the tiers: opening counts against the deadline.
+            # `find_candidates` opens the tiers: opening counts against the deadline.
             return
         try:
             for place, tier in enumerate(tiers):
@@ -131,7 +131,7 @@ class FederatedSearch:
         for session in reversed(sessions):
             session.close()
 
-    def recall(self, threads: TierThreads | None = None) -> None:
+    def find_candidates(self, threads: TierThreads | None = None) -> None:
         """Search the tiers independently.
 
         Args:
@@ -141,16 +141,16 @@ class FederatedSearch:
             SeptetError: no tier answered.
         """
         if (deadline := self.plan.deadline) is not None:
-            self._recall_until(deadline)
+            self._find_until(deadline)
             if self.stages is not None:
                 self.stages.mark("recall")
             return
         sessions = self._sessions
 
-        def timed(place: int) -> Sequence[Recalled] | SeptetError:
+        def timed(place: int) -> Sequence[TierCandidates] | SeptetError:
             started = time.perf_counter()
             try:
-                return sessions[place].recall()
+                return sessions[place].candidates()
             except SeptetError as fault:
                 return fault
             finally:
@@ -167,24 +167,24 @@ class FederatedSearch:
                 self._fail(place, outcome)
             else:
                 self._take(place, outcome)
-        self._recalled = len(self._events)
+        self._tier_events = len(self._events)
         if self.stages is not None:
             self.stages.mark("recall")
         if not self.answers:
             raise self._failures[0]
 
-    def _take(self, place: int, recalled: Sequence[Recalled]) -> None:
+    def _take(self, place: int, candidates: Sequence[TierCandidates]) -> None:
         session = self._sessions[place]
-        answer = TierReply(place, session, recalled, self.or_degrade(place, session.standing, UNKNOWN))
+        answer = TierReply(place, session, candidates, self.or_degrade(place, session.standing, UNKNOWN))
         self.answers.append(answer)
         self._events.append(answer)
 
-    def _recall_until(self, deadline: Deadline) -> None:
+    def _find_until(self, deadline: Deadline) -> None:
         """Open and search the tiers; skip those that miss the deadline."""
         # Imported here: most searches have no deadline.
-        from septet.search.threads import LATE, no_candidates, recalled_until
+        from septet.search.threads import LATE, candidates_until, no_candidates
 
-        for place, outcome in recalled_until(self.tiers, self.plans, deadline):
+        for place, outcome in candidates_until(self.tiers, self.plans, deadline):
             if outcome is None:
                 self.late.append(place)
                 self._errors[place] = f"no answer within {deadline.timeout_s:g} s"
@@ -193,13 +193,13 @@ class FederatedSearch:
             elif isinstance(outcome, SeptetError):
                 self._fail(place, outcome)
             else:
-                self._sessions[place], recalled, self._took_ms[place] = outcome
-                self._take(place, recalled)
+                self._sessions[place], candidates, self._took_ms[place] = outcome
+                self._take(place, candidates)
         if not self.answers:
             if not self.late:
                 raise self._failures[0]
             self.answers.append(TierReply(self.late[0], LATE, no_candidates(self.plans), UNKNOWN))
-        self._recalled = len(self._events)
+        self._tier_events = len(self._events)
 
     def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:
         """Return ``ask()``; if the tier fails, add a note and return ``nothing``."""
@@ -248,7 +248,7 @@ class FederatedSearch:
         return self
 
     def add_note(self, note: Note) -> None:
-        """Add a note after those of recall."""
+        """Add a note after those of the tiers."""
         self._events.append(note)
 
     @property
@@ -270,12 +270,12 @@ class FederatedSearch:
         """Return the tiers' notes on a query.
 
         Args:
-            mismatches: notes on its vector, placed after those of recall.
+            mismatches: notes on its vector, placed after those of the tiers.
         """
         notes: list[Note] = []
-        for event in self._events[: self._recalled]:
-            notes += (event,) if isinstance(event, Note) else event.recalled[query].notes
-        later = [event for event in self._events[self._recalled :] if isinstance(event, Note)]
+        for event in self._events[: self._tier_events]:
+            notes += (event,) if isinstance(event, Note) else event.candidates[query].notes
+        later = [event for event in self._events[self._tier_events :] if isinstance(event, Note)]
         return [*notes, *mismatches, *later]
 
     def reports(self, query: int) -> tuple[TierReport, ...]:
@@ -284,7 +284,7 @@ class FederatedSearch:
         reports = []
         for place, tier in enumerate(self.tiers):
             answer, session = answered.get(place), self._sessions.get(place)
-            candidates = 0 if answer is None else len(answer.recalled[query].pool)
+            candidates = 0 if answer is None else len(answer.candidates[query].pool)
             generation = 0 if session is None else session.generation
             took_ms = self._took_ms.get(place, 0.0)
             reports.append(
@@ -315,14 +315,14 @@ def memories_of(search: FederatedSearch, query: int, ranking: Ranking) -> list[F
     seen = set(ranking.pool.ids or ())
     memories = []
     for answer in search.answers:
-        for memory in answer.recalled[query].memories:
+        for memory in answer.candidates[query].memories:
             if memory.id not in seen:
                 seen.add(memory.id)
                 memories.append(FixedMemory(answer.place, memory))
     return memories
 
 
-def query_notes(plan: SearchPlan, guesses: Mapping[str, str], recalled: Sequence[Recalled]) -> list[Note]:
+def query_notes(plan: SearchPlan, guesses: Mapping[str, str], answers: Sequence[TierCandidates]) -> list[Note]:
     """Return the notes on a query and its words, given the tiers' candidates."""
     notes = list(plan.notes)
     if guesses:
@@ -340,18 +340,18 @@ def query_notes(plan: SearchPlan, guesses: Mapping[str, str], recalled: Sequence
     if plan.query.cut:
         cause = f"the query is too long: its last {plan.query.cut} terms were dropped"
         notes.append(Note("query_cut", cause, "ask with fewer words, or raise the profile's text.max_terms"))
-    if plan.query.needed and all(r.whole == 0 for r in recalled) and any(r.matches for r in recalled):
+    if plan.query.needed and all(r.whole == 0 for r in answers) and any(r.matches for r in answers):
         cause = "no entry contains every word of the query: entries with some of them were searched"
         notes.append(Note("words_relaxed", cause, "ask with fewer words"))
-    if plan.query.steps and (name := matched_by(plan, recalled)) not in (None, "all"):
+    if plan.query.steps and (name := matched_by(plan, answers)) not in (None, "all"):
         cause = f"no entry contains all {len(plan.query.terms)} words of the query: entries with {name} were searched"
         notes.append(Note("words_relaxed", cause, "ask with fewer words"))
     return notes
 
 
-def matched_by(plan: SearchPlan, recalled: Sequence[Recalled]) -> str | None:
+def matched_by(plan: SearchPlan, answers: Sequence[TierCandidates]) -> str | None:
     """Return the name of the first step of a cascade with matches in any tier; None without matches."""
-    steps = [r.step for r in recalled if r.step is not None]
+    steps = [r.step for r in answers if r.step is not None]
     return plan.query.steps[min(steps)].name if steps else None
 
 
@@ -371,15 +371,15 @@ def total_of(search: FederatedSearch, query: int, plan: SearchPlan) -> int | Non
         return None
     answers = search.answers
     if len(answers) == 1:
-        return answers[0].recalled[query].matches + answers[0].recalled[query].more
-    return sum([answer.recalled[query].matches + answer.recalled[query].more for answer in answers])
+        return answers[0].candidates[query].matches + answers[0].candidates[query].more
+    return sum([answer.candidates[query].matches + answer.candidates[query].more for answer in answers])
 
 
 def mismatches(search: FederatedSearch, query: int, mode: WeightSet) -> list[Note]:
     """Return a note for each tier that the query vector does not fit; raise if it fits none."""
     notes = []
-    for place, _, recalled, _ in search.answers:
-        mismatch = recalled[query].mismatch
+    for place, _, candidates, _ in search.answers:
+        mismatch = candidates[query].mismatch
         if mismatch is not None:
             if mode == "text":
                 raise mismatch

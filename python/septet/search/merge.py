@@ -49,7 +49,7 @@ def _without(pool: Pool, ids: frozenset[str]) -> Pool:
 
 def _scales(search: FederatedSearch, query: int) -> Sequence[float] | None:
     """Return the factor of each answering tier that puts its BM25 on the common scale; None without one."""
-    counts = [answer.recalled[query].counts for answer in search.answers]
+    counts = [answer.candidates[query].counts for answer in search.answers]
     reported = [c for c in counts if c is not None]
     if len(reported) < len(counts):
         return None

@@ -37,15 +37,15 @@ def turned_to(
     return [best[place] for place in positions], None if keys is None else [keys[place] for place in positions]
 
 
-def recalled_page(
+def search_page(
     plan: SearchPlan,
-    recalled: Callable[[SearchPlan, PageRange], FederatedSearch],
+    search_stage: Callable[[SearchPlan, PageRange], FederatedSearch],
     names: Callable[[FederatedSearch], Sequence[Hashable]],
 ) -> FederatedSearch:
     """Return the search of the stage that decides the results of a plan with an offset; sets its ``page``.
 
     Args:
-        recalled: searches the tiers for a stage.
+        search_stage: searches the tiers for a stage.
         names: ranks the candidates and returns `names_of` the page.
     """
     size, end = plan.places or plan.most_hits, plan.offset + plan.most_hits
@@ -53,10 +53,10 @@ def recalled_page(
     started = None
     while True:
         stage = PageRange(decided, len(decided), size)
-        search = recalled(plan, stage)
+        search = search_stage(plan, stage)
         search.page, search.started = stage, search.started if started is None else started
         started = search.started
-        # Once every leg is exhausted, later stages recall the same candidates.
+        # Once every leg is exhausted, later stages find the same candidates.
         if end <= size or _is_all(search) or plan.candidates >= MOST:
             search.page = PageRange(decided, plan.offset, end)
             return search
@@ -77,7 +77,7 @@ def recalled_page(
 
 def _is_all(search: FederatedSearch) -> bool:
     candidates = search.plan.taken()
-    return not any(len(answer.recalled[0].pool) >= candidates for answer in search.answers)
+    return not any(len(answer.candidates[0].pool) >= candidates for answer in search.answers)
 
 
 def names_of(

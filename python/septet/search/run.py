@@ -1,4 +1,4 @@
-"""Search queries: recall, merge, rank, follow links, cut, and read the returned entries."""
+"""Search queries: find candidates, merge, rank, follow links, cut, and read the returned entries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from septet.search.federated import (
     total_of,
 )
 from septet.search.merge import completed, merged
-from septet.tiers.protocol import Recalled, SearchAgain, Tier, TierLost
+from septet.tiers.protocol import SearchAgain, Tier, TierCandidates, TierLost
 
 if TYPE_CHECKING:
     from septet.search.arranging import BudgetCut, Likenesses
@@ -94,49 +94,49 @@ def run(tiers: Sequence[Tier], plans: Sequence[SearchPlan], threads: TierThreads
             # `SearchPlan.alone`, inlined.
             first = plans[0]
             if first.group_by or first.offset or (2 * (first.limit or 0) > first.candidates and first.is_deep):
-                return [results_of(recalled_alone(tiers, plan, threads))[0] for plan in plans]
-            return results_of(recalled(FederatedSearch(tiers, plans), threads))
+                return [results_of(search_alone(tiers, plan, threads))[0] for plan in plans]
+            return results_of(search_tiers(FederatedSearch(tiers, plans), threads))
         except SearchAgain as fault:
             attempts = next_attempt(attempts, fault)
 
 
-def recalled(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:
-    """Recall the candidates of every tier, the first half of `run`; close the search on error."""
+def search_tiers(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:
+    """Find the candidates of every tier, the first half of `run`; close the search on error."""
     try:
-        search.recall(threads)
+        search.find_candidates(threads)
     except BaseException:
         search.close()
         raise
     return search
 
 
-def recalled_alone(tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None) -> FederatedSearch:
-    """Recall the candidates of one plan that may need several searches: with groups, or an offset."""
+def search_alone(tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None) -> FederatedSearch:
+    """Find the candidates of one plan that may need several searches: with groups, or an offset."""
 
     def of_stage(plan: SearchPlan, page: PageRange | None = None) -> FederatedSearch:
         if plan.group_by is None:
-            return recalled(FederatedSearch(tiers, [plan]), threads)
-        return recalled_groups(tiers, plan, threads, page)
+            return search_tiers(FederatedSearch(tiers, [plan]), threads)
+        return search_groups(tiers, plan, threads, page)
 
     if not (plan.offset or plan.is_deep):
         return of_stage(plan)
     # Imported here: most searches have no offset.
-    from septet.search.pages import names_of, recalled_page
+    from septet.search.pages import names_of, search_page
 
     def names(search: FederatedSearch) -> Sequence[Hashable]:
         result = search.with_remaining(lambda remaining: ranked(remaining, 0))
         return names_of(result.best, result.keys, result.memories)
 
-    return recalled_page(plan, of_stage, names)
+    return search_page(plan, of_stage, names)
 
 
-def recalled_groups(
+def search_groups(
     tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None, page: PageRange | None = None
 ) -> FederatedSearch:
-    """Recall enough candidates for all groups of the page, if that many groups exist."""
+    """Find enough candidates for all groups of the page, if that many groups exist."""
     started = None
     while True:
-        search = recalled(FederatedSearch(tiers, [plan]), threads)
+        search = search_tiers(FederatedSearch(tiers, [plan]), threads)
         search.page = page
         search.started = started = search.started if started is None else started
         try:
@@ -224,19 +224,19 @@ def arranged(search: FederatedSearch, result: RankedQuery, candidates: Read, ali
 def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     """Rank every candidate of a query and cut by score, guard and limit."""
     plan = search.plans[query]
-    recalled = [tier.recalled[query] for tier in search.answers]
+    answers = [reply.candidates[query] for reply in search.answers]
     mode: WeightSet = "text"
     misspelt = False
-    for answer in recalled:
+    for answer in answers:
         if answer.with_vectors:
             mode = "hybrid"
         if answer.guesses:
             misspelt = True
     feedback = search.feedback()
     weights = weights_of(plan.profile, mode, feedback).values if feedback else plan.profile.weights[mode]
-    pool = recalled[0].pool
-    if len(recalled) > 1:
-        pool = merged(search, query, [answer.pool for answer in recalled])
+    pool = answers[0].pool
+    if len(answers) > 1:
+        pool = merged(search, query, [answer.pool for answer in answers])
         if search.stages is not None:
             search.stages.mark("merge")
     if plan.profile.asks_store:
@@ -245,7 +245,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=taken)
     if search.stages is not None:
         search.stages.mark("rank")
-    late, guesses = NOTHING, _guesses(recalled) if misspelt else NO_GUESSES
+    late, guesses = NOTHING, _guesses(answers) if misspelt else NO_GUESSES
     if search.linked and "graph" in plan.profile.columns and len(pool):
         if _late(plan):
             late = (Note("deadline", "timeout_s ran out: links were not followed", "raise timeout_s"),)
@@ -259,7 +259,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
-        matches = sum([answer.matches for answer in recalled])
+        matches = sum([answer.matches for answer in answers])
         cuts = plan.profile.cuts
         most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
     page = search.page
@@ -271,7 +271,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         memory_score=plan.profile.memory_score or 0.0,
     )
     best = [*map(named, rows)]
-    notes = [*query_notes(plan, guesses, recalled), *late]
+    notes = [*query_notes(plan, guesses, answers), *late]
     result = RankedQuery(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
         # Imported here: most searches have no groups.
@@ -283,11 +283,11 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     return result if page is None else _turned(page, result)
 
 
-def _guesses(recalled: Sequence[Recalled]) -> Mapping[str, str]:
+def _guesses(answers: Sequence[TierCandidates]) -> Mapping[str, str]:
     # Imported here: most queries contain only indexed words.
     from septet.search.typos import guessed
 
-    return guessed(recalled)
+    return guessed(answers)
 
 
 def _turned(page: PageRange, result: RankedQuery) -> RankedQuery:
@@ -389,5 +389,5 @@ def _results(
         offset=plan.offset,
         facets=search.facets[result.query] if search.facets else {},
         understood=None if plan.web is None else plan.web.to_dict(),
-        matched_by=matched_by(plan, [a.recalled[result.query] for a in search.answers]) if plan.query.steps else None,
+        matched_by=matched_by(plan, [a.candidates[result.query] for a in search.answers]) if plan.query.steps else None,
     )

@@ -24,7 +24,7 @@ from septet.query.options import (
 from septet.query.plan import MEMORY, SearchPlan, make_plan, thread_count
 from septet.ranking.adaptive import Weights, weights_of
 from septet.search.federated import FederatedSearch
-from septet.search.run import recalled, results_of, run
+from septet.search.run import results_of, run, search_tiers
 from septet.tiers import Tier
 from septet.tiers.protocol import SearchAgain
 from septet.watch import log
@@ -182,8 +182,8 @@ class Searchable(ABC):
     ) -> list[Results]:
         """Search for many queries at once; the results equal those of single searches.
 
-        Threads recall candidates ahead: one native call for up to 64 queries, without the GIL and with one pass over
-        the codes. The calling thread ranks and reads the results, and recalls too while none are ready.
+        Threads find candidates ahead: one native call for up to 64 queries, without the GIL and with one pass over
+        the codes. The calling thread ranks and reads the results, and finds candidates too while none are ready.
 
         Args:
             queries: as for `search`.
@@ -235,13 +235,13 @@ class Searchable(ABC):
         parts = parts_of(plans, workers)
         tier_threads = self._tier_threads()
 
-        def recall(search: FederatedSearch) -> None:
-            recalled(search, tier_threads)
+        def find_candidates(search: FederatedSearch) -> None:
+            search_tiers(search, tier_threads)
 
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
         from septet.system.threads import worked_ahead
 
-        ahead = worked_ahead(recall, opened, workers, discard=FederatedSearch.close)
+        ahead = worked_ahead(find_candidates, opened, workers, discard=FederatedSearch.close)
         try:
             # `ahead` first, so that `zip` exhausts it.
             for search, part in zip(ahead, parts):

@@ -21,7 +21,7 @@ from septet.query.refine import Deadline
 from septet.ranking.pool import EMPTY, Candidate, Pool
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, Session, Tier, TierFacts
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Session, Tier, TierCandidates, TierFacts
 
 if TYPE_CHECKING:
     from septet.listing.queries import Counted
@@ -99,7 +99,7 @@ class Outcome(NamedTuple):
     """Answer of a tier: its session, the candidates of each query, and the milliseconds taken."""
 
     session: Session
-    recalled: Sequence[Recalled]
+    candidates: Sequence[TierCandidates]
     took_ms: float
 
 
@@ -116,7 +116,7 @@ class LateSession(NamedTuple):
         """Return an empty standing."""
         return TierFacts({}, False)
 
-    def recall(self) -> Sequence[Recalled]:
+    def candidates(self) -> Sequence[TierCandidates]:
         """Return nothing."""
         return ()
 
@@ -175,17 +175,17 @@ class LateSession(NamedTuple):
 LATE = LateSession()
 
 
-def no_candidates(plans: Sequence[SearchPlan]) -> Sequence[Recalled]:
-    """Return an empty recall for each plan."""
-    return [Recalled(EMPTY, 0, False, None, (), None, ())] * len(plans)
+def no_candidates(plans: Sequence[SearchPlan]) -> Sequence[TierCandidates]:
+    """Return no candidates for each plan."""
+    return [TierCandidates(EMPTY, 0, False, None, (), None, ())] * len(plans)
 
 
-def recalled_until(
+def candidates_until(
     tiers: Sequence[Tier], plans: Sequence[SearchPlan], deadline: Deadline
 ) -> Sequence[tuple[int, Outcome | SeptetError | None]]:
     """Return the outcome or the error of each tier; None for one that missed the deadline.
 
-    A late tier finishes its recall on its thread, then closes its session. A vault in memory must be searched on the
+    A late tier finishes on its thread, then closes its session. A vault in memory must be searched on the
     caller's thread: once started, it is waited for.
 
     Raises:
@@ -227,11 +227,11 @@ def _ask(tier: Tier, plans: Sequence[SearchPlan], place: int) -> Outcome:
     started = time.perf_counter()
     session = tier.open(plans, place)
     try:
-        recalled = session.recall()
+        candidates = session.candidates()
     except BaseException:
         session.close()
         raise
-    return Outcome(session, recalled, (time.perf_counter() - started) * 1e3)
+    return Outcome(session, candidates, (time.perf_counter() - started) * 1e3)
 
 
 def _discard(tasks: Sequence[Future[Outcome]]) -> None:
@@ -262,7 +262,7 @@ def parts_of(plans: Sequence[SearchPlan], workers: int) -> list[list[int]]:
         )
     parts = []
     for indexes in by_kind.values():
-        # Hits of one part are built while candidates of another are recalled. The last parts are small, because
+        # Hits of one part are built while candidates of another are searched. The last parts are small, because
         # other threads are idle while their hits are built.
         minimum = min(LEAST_AT_ONCE, -(-len(indexes) // (PARTS_A_THREAD * workers)))
         start = 0

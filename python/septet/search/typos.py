@@ -11,16 +11,16 @@ from septet.model.results import Results
 from septet.notes import Note
 from septet.query.parse import parse, with_words
 from septet.query.plan import SearchPlan
-from septet.tiers.protocol import Recalled, Tier
+from septet.tiers.protocol import Tier, TierCandidates
 
 
-def guessed(recalled: Sequence[Recalled]) -> Mapping[str, str]:
+def guessed(answers: Sequence[TierCandidates]) -> Mapping[str, str]:
     """Return the best guess for each word of a query that no tier contains."""
     guesses: dict[str, str] = {}
-    for word in recalled[0].guesses:
-        if all(word in answer.guesses for answer in recalled):
+    for word in answers[0].guesses:
+        if all(word in answer.guesses for answer in answers):
             near: dict[str, tuple[int, int]] = {}
-            for guess, edits, rows in (guess for answer in recalled for guess in answer.guesses[word]):
+            for guess, edits, rows in (guess for answer in answers for guess in answer.guesses[word]):
                 near[guess] = edits, near.get(guess, (0, 0))[1] + rows
             if near:
                 # Fewest edits, then most frequent.

@@ -17,7 +17,7 @@ from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.tiers.protocol import SearchAgain, ServedSession
 from septet.tiers.remote.plans import plans_of
-from septet.tiers.remote.serving import answered, recalled
+from septet.tiers.remote.serving import answered, candidates
 from septet.tiers.remote.tier import PROTOCOL
 from septet.vault.anywhere import AnyVault
 from septet.vault.following import within
@@ -64,7 +64,7 @@ class TierSessions:
         return len(self._sessions)
 
     def open(self, vault: AnyVault, call: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin a session, and recall if requested.
+        """Begin a session, and return its candidates if requested.
 
         Raises:
             TierError: the client has another version, or the vault is in memory.
@@ -93,7 +93,7 @@ class TierSessions:
                 "embeds": vault._embeds(),
             }
             if call.get("recall") is True:
-                answer["recalled"] = recalled(session)
+                answer["recalled"] = candidates(session)
                 for item in answer["recalled"]:
                     item["notes"] = [note.to_dict() for note in notes] + item["notes"]
         except BaseException:

@@ -1,5 +1,5 @@
-"""Tiers: places that can recall candidates; a federation asks several at once."""
+"""Tiers: places that return candidates; a federation asks several at once."""
 
-from septet.tiers.protocol import Recalled, Session, Tier
+from septet.tiers.protocol import Session, Tier, TierCandidates
 
-__all__ = ["Recalled", "Session", "Tier"]
+__all__ = ["Session", "Tier", "TierCandidates"]

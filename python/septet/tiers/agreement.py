@@ -24,7 +24,7 @@ class TierView(Protocol):
 
     plans: Sequence[SearchPlan]
 
-    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+    def candidates(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and the number of matches."""
 
     def term_counts(self, plan: SearchPlan) -> TermCounts:
@@ -57,7 +57,7 @@ def measured(
     view.plans = [_rarest(p, view.term_counts(p)) for p in plans]
     near = [
         [row for row in pool.rows if row != entry.row][: RULE.nearest]
-        for entry, (pool, _) in zip(drawn, view.recall(0))
+        for entry, (pool, _) in zip(drawn, view.candidates(0))
     ]
     rows = list(dict.fromkeys(row for entry, others in zip(drawn, near) for row in (entry.row, *others)))
     unit = dict(zip(rows, units_of(rows)))

@@ -27,7 +27,7 @@ class SearchAgain(Exception):
 
 
 class TierLost(Exception):
-    """A tier failed after recall: continue the search without it.
+    """A tier failed after its candidates were read: continue the search without it.
 
     Attributes:
         place: place of the tier among the searched ones.
@@ -39,7 +39,7 @@ class TierLost(Exception):
         self.place, self.fault = place, fault
 
 
-class Recalled(NamedTuple):
+class TierCandidates(NamedTuple):
     """Candidates of one tier for one query.
 
     Attributes:
@@ -131,7 +131,7 @@ class Session(Protocol):
     Raises:
         SeptetError: from every method, if the tier fails.
         SearchAgain: from every method, if a retry would succeed.
-        TierLost: from every method except `recall`, if its candidates became unusable.
+        TierLost: from every method except `candidates`, if its candidates became unusable.
     """
 
     @property
@@ -144,7 +144,7 @@ class Session(Protocol):
     def standing(self) -> TierFacts:
         """Return the query-independent facts of the tier."""
 
-    def recall(self) -> Sequence[Recalled]:
+    def candidates(self) -> Sequence[TierCandidates]:
         """Return the candidates of each query, which pass the filters."""
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:

@@ -30,7 +30,16 @@ from septet.tiers.notes import (
     vectors_disagree,
     vectors_incomplete,
 )
-from septet.tiers.protocol import AT_ONCE, Inspected, Likeness, Neighbours, Overrides, Recalled, TierFacts, TierLost
+from septet.tiers.protocol import (
+    AT_ONCE,
+    Inspected,
+    Likeness,
+    Neighbours,
+    Overrides,
+    TierCandidates,
+    TierFacts,
+    TierLost,
+)
 from septet.tiers.words import MOST_GUESSES, misspelt
 
 if TYPE_CHECKING:
@@ -49,7 +58,7 @@ _Method = TypeVar("_Method", bound=Callable[..., object])
 def _translated(method: _Method) -> _Method:
     """Translate the server's errors in a method, so that one tier can fail and the others answer.
 
-    If the server is lost after the recall, the search continues without the tier.
+    If the server is lost after its candidates were read, the search continues without the tier.
     """
 
     @wraps(method)
@@ -58,7 +67,7 @@ def _translated(method: _Method) -> _Method:
             with session.view.transaction.asking():
                 return method(session, *arguments)
         except Unreachable as fault:
-            if session.recalled:
+            if session.has_candidates:
                 raise TierLost(session.place, fault) from fault
             raise
 
@@ -68,7 +77,7 @@ def _translated(method: _Method) -> _Method:
 class PostgresSession:
     """A batch of queries over one vault (see `septet.tiers.protocol.Session`)."""
 
-    __slots__ = ("generation", "look", "name", "place", "recalled", "store", "view")
+    __slots__ = ("generation", "has_candidates", "look", "name", "place", "store", "view")
 
     def __init__(
         self, name: str, store: PostgresStore, place: int, view: PostgresView, look: Callable[[], PostgresView]
@@ -79,7 +88,7 @@ class PostgresSession:
         #: The generation that is read.
         self.generation = view.read.generation
         #: True once the search has its candidates.
-        self.recalled = False
+        self.has_candidates = False
 
     def recovers(self, fault: Exception) -> bool:
         """Return False: an error stays (see `Session`)."""
@@ -110,32 +119,32 @@ class PostgresSession:
         statistics = self.view.statistics
         return TierFacts(statistics.feedback(), statistics.linked)
 
-    def recall(self) -> Sequence[Recalled]:
+    def candidates(self) -> Sequence[TierCandidates]:
         """Return the candidates of each query; of a new transaction, where this one was broken off by another server.
 
         A standby does, and a cluster whose worker was started again.
         """
         try:
-            return self._recall()
+            return self._candidates()
         except (StoreBusy, Unreachable) as fault:
             if not isinstance(fault.__cause__, AGAIN) and not of_worker(fault.__cause__):
                 raise
-        return again(self._recall_anew)()
+        return again(self._candidates_anew)()
 
-    def _recall_anew(self) -> Sequence[Recalled]:
+    def _candidates_anew(self) -> Sequence[TierCandidates]:
         self.view.close()
         self.view = self.look()
         self.generation = self.view.read.generation
-        return self._recall()
+        return self._candidates()
 
     @_translated
-    def _recall(self) -> Sequence[Recalled]:
+    def _candidates(self) -> Sequence[TierCandidates]:
         view = self.view
-        recalled = view.recall(self.place)
-        self.recalled = True
+        candidates = view.candidates(self.place)
+        self.has_candidates = True
         notes = self._notes()
         return [
-            Recalled(
+            TierCandidates(
                 pool,
                 matches,
                 view.space is not None and plan.vector is not None,
@@ -148,7 +157,7 @@ class PostgresSession:
                 view.whole[id(plan)] if plan.query.needed else None,
                 view.answered.get(id(plan)) if plan.query.steps else None,
             )
-            for plan, (pool, matches) in zip(view.plans, recalled)
+            for plan, (pool, matches) in zip(view.plans, candidates)
         ]
 
     @_translated

@@ -110,7 +110,7 @@ class PostgresView:
         """The number of candidates per leg for the first plan."""
         return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
 
-    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+    def candidates(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
 
         Args:
@@ -132,7 +132,7 @@ class PostgresView:
         self._tell(chosen, feedback)
         small = self._corpus([*chosen.found.values()])
         cuts = plan.profile.cuts
-        recalled = small.corpus.recall(
+        results = small.corpus.recall(
             [self._query(item, _given(item, small, answered)) for item, answered in zip(self.plans, chosen.answered)],
             tier=tier,
             k=(plan.candidates, plan.taken(compared=True)),
@@ -154,7 +154,7 @@ class PostgresView:
                 self.unknown.add(id(item))
         return [
             (self._completed(item, pool, by_text), answered.matches)
-            for item, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, recalled)
+            for item, answered, (pool, _, by_text, *_) in zip(self.plans, chosen.answered, results)
         ]
 
     def candidates_at(self, tier: int, query: int, rows: Sequence[int]) -> Pool:

@@ -52,7 +52,7 @@ class Rank(NamedTuple):
     score: float | None
 
 
-def recall(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
+def candidates(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
     """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
 
     Rows with every required word come first.
@@ -74,9 +74,9 @@ def recall(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
 
 
 def cascade(read: SqliteReading, plan: SearchPlan, limit: int) -> tuple[FtsRows, int | None]:
-    """Return the best rows of the first step of a cascade with matches, as `recall`, and the number of the step."""
+    """Return the best rows of the first step of a cascade with matches, as `candidates`, and the number of the step."""
     for step in range(len(plan.query.steps)):
-        matches_ = recall(read, plan._replace(query=plan.query.at_step(step)), limit)
+        matches_ = candidates(read, plan._replace(query=plan.query.at_step(step)), limit)
         if matches_.rows:
             return matches_, step
     return FtsRows([], [], fallback=False, matches=0), None

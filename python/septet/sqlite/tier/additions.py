@@ -1,4 +1,4 @@
-"""Additions to a recall: named files, neighbours over links, similar words, and a note on excluded memories."""
+"""Additions to candidates: named files, neighbours over links, similar words, and a note on excluded memories."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -
 
 
 def _as_memory(view: ReadView, candidate: Candidate) -> bool:
-    """Return True if the entry is recalled as a memory of fixed score."""
+    """Return True if the entry is a memory of fixed score."""
     return view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
 
 

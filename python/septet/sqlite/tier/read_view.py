@@ -108,7 +108,7 @@ class ReadView:
         assert self.snapshot.links is not None
         return self.snapshot.links
 
-    def recall(self, tier: int) -> list[tuple[Pool, int]]:
+    def candidates(self, tier: int) -> list[tuple[Pool, int]]:
         """Return the candidates of each plan, and the number of full-text matches before the cut.
 
         Args:
@@ -124,7 +124,7 @@ class ReadView:
                 agreement = self._measured_agreement(space[0], space[5])
             self.disagrees = agreement is not None and agreement < RULE.low
         by_fts5 = [self._by_fts5(p) for p in self.plans]
-        recalled = self.corpus.recall(
+        results = self.corpus.recall(
             [self._query(p, None if hits is None else hits[:2]) for p, hits in zip(self.plans, by_fts5)],
             tier=tier,
             k=(plan.candidates, plan.taken(compared=True)),
@@ -137,18 +137,18 @@ class ReadView:
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
         )
         if plan.profile.text.match == "all":
-            for p, hits, (_, _, _, _, whole, _) in zip(self.plans, by_fts5, recalled):
+            for p, hits, (_, _, _, _, whole, _) in zip(self.plans, by_fts5, results):
                 self.whole[id(p)] = whole if hits is None else hits[3]
         elif plan.profile.text.match == "cascade":
-            for p, hits, (_, _, _, _, _, step) in zip(self.plans, by_fts5, recalled):
+            for p, hits, (_, _, _, _, _, step) in zip(self.plans, by_fts5, results):
                 self.answered[id(p)] = step if hits is None else hits[4]
         if plan.typos:
-            for p, (_, _, _, has_unknown, *_) in zip(self.plans, recalled):
+            for p, (_, _, _, has_unknown, *_) in zip(self.plans, results):
                 if has_unknown:
                     self.unknown.add(id(p))
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
-            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, recalled)
+            for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, results)
         ]
 
     def candidates_at(self, tier: int, query: int, slots: Slots) -> Pool:
@@ -251,7 +251,7 @@ class ReadView:
         if plan.query.steps:
             hits, step = fulltext.cascade(self.read, plan, self._look(plan))
         else:
-            hits = fulltext.recall(self.read, plan, self._look(plan))
+            hits = fulltext.candidates(self.read, plan, self._look(plan))
         if hits.fallback:
             self.fallbacks.add(id(plan))
         scores = np.array(hits.scores, dtype=np.float64)

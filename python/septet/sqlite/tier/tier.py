@@ -30,7 +30,7 @@ from septet.tiers.notes import (
     vectors_disagree,
     vectors_incomplete,
 )
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, TierFacts
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, SearchAgain, TierCandidates, TierFacts
 
 if TYPE_CHECKING:
     from septet.listing import Listings
@@ -187,21 +187,21 @@ class LocalSession:
         return TierFacts(feedback.counts(self.view.read), links.any_links(self.view.read))
 
     @_translated
-    def recall(self) -> Sequence[Recalled]:
+    def candidates(self) -> Sequence[TierCandidates]:
         """Return the candidates of each query."""
         view = self.view
-        recalled = view.recall(self.place)
+        candidates = view.candidates(self.place)
         if "path" in view.plan.profile.columns:
             # Imported here: few profiles have the column.
             from septet.sqlite.tier.additions import with_paths
 
-            recalled = [
-                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(recalled)
+            candidates = [
+                (with_paths(view, self.place, query, pool), matches) for query, (pool, matches) in enumerate(candidates)
             ]
         notes, hidden = self._notes(), view.snapshot.hidden
         apart = view.plan.include_memories and not view.plan.scores_memories
         return [
-            Recalled(
+            TierCandidates(
                 pool,
                 matches,
                 view.space is not None and plan.vector is not None,
@@ -216,7 +216,7 @@ class LocalSession:
                 view.whole[id(plan)] if plan.query.needed and view.whole else None,
                 view.answered.get(id(plan)) if plan.query.steps else None,
             )
-            for plan, (pool, matches) in zip(view.plans, recalled)
+            for plan, (pool, matches) in zip(view.plans, candidates)
         ]
 
     @_translated

@@ -17,9 +17,10 @@ from septet.notes import Note
 from septet.query.facets import Faceted
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled
+from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, TierCandidates
 from septet.tiers.remote.packing import floats, singles, wholes, wholes_of
 from septet.tiers.remote.shapes import (
+    CandidatesAnswer,
     CountedShape,
     InspectedAnswer,
     LikenessAnswer,
@@ -27,7 +28,6 @@ from septet.tiers.remote.shapes import (
     NoteShape,
     OverridesAnswer,
     PoolAnswer,
-    RecalledAnswer,
 )
 
 #: Facts that the columns of a pool lack: kind, severity and domain of each candidate, and its vectors ``(m, d)`` at
@@ -136,7 +136,7 @@ def _texts_of(texts: Sequence[str], numbers: Sequence[int]) -> list[str]:
 # -- results of a session ----------------------------------------------------------------------------------------------
 
 
-def recalled_data(result: Recalled, facts: Facts) -> dict[str, Any]:
+def candidates_data(result: TierCandidates, facts: Facts) -> dict[str, Any]:
     """Return the result of a query as a JSON-ready value."""
     counts = result.counts
     return {
@@ -154,10 +154,10 @@ def recalled_data(result: Recalled, facts: Facts) -> dict[str, Any]:
     }
 
 
-def recalled_of(data: RecalledAnswer, place: int) -> Recalled:
-    """Return the result of `recalled_data`."""
+def candidates_of(data: CandidatesAnswer, place: int) -> TierCandidates:
+    """Return the result of `candidates_data`."""
     counts, mismatch = data["counts"], data["mismatch"]
-    return Recalled(
+    return TierCandidates(
         pool_of(data["pool"], place),
         data["matches"],
         data["with_vectors"],

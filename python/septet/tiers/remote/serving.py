@@ -13,6 +13,7 @@ from septet.ranking.pool import Pool
 from septet.tiers.protocol import ServedSession
 from septet.tiers.remote.answers import (
     Facts,
+    candidates_data,
     counted_data,
     faceted_of,
     inspected_data,
@@ -20,7 +21,6 @@ from septet.tiers.remote.answers import (
     likeness_data,
     neighbours_data,
     overrides_data,
-    recalled_data,
 )
 from septet.tiers.remote.packing import floats, wholes_of
 from septet.tiers.remote.plans import filters_of
@@ -30,9 +30,9 @@ MOST_NAMED = 1_000_000
 MOST_FACETS = 16
 
 
-def recalled(session: ServedSession) -> list[dict[str, Any]]:
+def candidates(session: ServedSession) -> list[dict[str, Any]]:
     """Return the result of each query as a JSON-ready value."""
-    return [recalled_data(result, _facts(session, result.pool)) for result in session.recall()]
+    return [candidates_data(result, _facts(session, result.pool)) for result in session.candidates()]
 
 
 def answered(session: ServedSession, method: str, call: Mapping[str, Any]) -> Any:
@@ -63,7 +63,7 @@ def _rows(session: ServedSession, call: Mapping[str, Any]) -> list[int]:
     """Return the rows of a call; all of them exist in the vault."""
     rows = wholes_of(call["rows"])
     if len(rows) > MOST_NAMED or not session.holds(rows):
-        raise QueryError("rows contains rows that were not recalled")
+        raise QueryError("rows contains rows that are no candidates")
     return rows
 
 

@@ -159,8 +159,8 @@ def _counts(counts: tuple[int, dict[str, int], float]) -> tuple[int, dict[str, i
     return counts
 
 
-class RecalledAnswer(TypedDict):
-    """The result of a query; see `septet.tiers.protocol.Recalled`."""
+class CandidatesAnswer(TypedDict):
+    """The result of a query; see `septet.tiers.protocol.TierCandidates`."""
 
     pool: APool
     matches: Count
@@ -273,14 +273,14 @@ def _requires(*names: str) -> Callable[[Any], Any]:
 
 
 class OpenedAnswer(TypedDict, total=False):
-    """A new session, with its recalled candidates if requested."""
+    """A new session, with its candidates if requested."""
 
     again: Said
     session: str
     generation: Count
     standing: tuple[dict[str, Count], bool]
     embeds: bool
-    recalled: Many[RecalledAnswer]
+    recalled: Many[CandidatesAnswer]
 
 
 _ANSWERS: Mapping[str, Any] = {

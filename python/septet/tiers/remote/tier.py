@@ -17,8 +17,18 @@ from septet.query.facets import Faceted
 from septet.query.filters import Filter
 from septet.query.plan import SearchPlan
 from septet.ranking.pool import Candidate, Pool
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Recalled, SearchAgain, TierFacts, TierLost
+from septet.tiers.protocol import (
+    Inspected,
+    Likeness,
+    Neighbours,
+    Overrides,
+    SearchAgain,
+    TierCandidates,
+    TierFacts,
+    TierLost,
+)
 from septet.tiers.remote.answers import (
+    candidates_of,
     counted_of,
     faceted_data,
     inspected_of,
@@ -26,7 +36,6 @@ from septet.tiers.remote.answers import (
     likeness_of,
     neighbours_of,
     overrides_of,
-    recalled_of,
 )
 from septet.tiers.remote.packing import wholes
 from septet.tiers.remote.plans import filter_data, plan_data
@@ -65,7 +74,7 @@ class RemoteTier:
         self.restarts = 0
 
     def open(self, plans: Sequence[SearchPlan], place: int) -> RemoteSession:
-        """Begin a search (see `Tier`); the first call is `recall`."""
+        """Begin a search (see `Tier`); the first call is `candidates`."""
         return RemoteSession(self, plans, place)
 
 
@@ -78,7 +87,7 @@ class RemoteSession:
         self.generation = 0
         self._standing = TierFacts({}, False)
         self._id: str | None = None
-        self._recalled = False
+        self._has_candidates = False
 
     def recovers(self, fault: Exception) -> bool:
         """Return False: no error is recovered from (see `Session`)."""
@@ -95,14 +104,14 @@ class RemoteSession:
         """Return the standing of the tier for ranking."""
         return self._standing
 
-    def recall(self) -> Sequence[Recalled]:
+    def candidates(self) -> Sequence[TierCandidates]:
         """Return the candidates of each query."""
-        recalled = self._begin(recall=True).get("recalled")
-        results = self._read(lambda: [recalled_of(result, self.place) for result in recalled or ()])
+        candidates = self._begin(candidates=True).get("recalled")
+        results = self._read(lambda: [candidates_of(result, self.place) for result in candidates or ()])
         if len(results) != len(self.plans):
             raise self._unreachable(f"{len(results)} of {len(self.plans)} queries")
         results = self._read(lambda: [self._checked(result, plan) for result, plan in zip(results, self.plans)])
-        self._recalled = True
+        self._has_candidates = True
         return results
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
@@ -202,7 +211,7 @@ class RemoteSession:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _begin(self, *, recall: bool) -> Mapping[str, Any]:
+    def _begin(self, *, candidates: bool) -> Mapping[str, Any]:
         answer = self._send(
             {
                 "method": "open",
@@ -210,7 +219,7 @@ class RemoteSession:
                 "name": self.tier.name,
                 "priority": self.tier.priority,
                 "place": self.place,
-                "recall": recall,
+                "recall": candidates,
                 "plans": plan_data(self.plans),
             }
         )
@@ -218,7 +227,7 @@ class RemoteSession:
         self._standing = TierFacts(*answer["standing"])
         return answer
 
-    def _checked(self, result: Recalled, plan: SearchPlan) -> Recalled:
+    def _checked(self, result: TierCandidates, plan: SearchPlan) -> TierCandidates:
         """Return the result of a query, with a note instead of a vector mismatch of the server.
 
         Raises:
@@ -250,12 +259,12 @@ class RemoteSession:
     def _ask(self, method: str, read: Callable[[Any], _Answer], **fields: Any) -> _Answer:
         try:
             if self._id is None:
-                self._begin(recall=False)
+                self._begin(candidates=False)
             answer = self._send({"method": method, "session": self._id, **fields})
             return self._read(lambda: read(answer["answer"]))
         except SeptetError as fault:
-            # The candidates it recalled are unusable now, so the search loses the tier.
-            if self._recalled:
+            # Its candidates are unusable now, so the search loses the tier.
+            if self._has_candidates:
                 raise TierLost(self.place, fault) from fault
             raise
 
