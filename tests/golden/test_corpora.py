@@ -8,21 +8,13 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
-from septet.retrieval.corpora.chunks import ChunkCorpus
+from septet.retrieval.corpora.chunks import ChunkCorpus, text_score, vector_score
 from septet.retrieval.corpora.folders import InventoryCorpus
 from septet.retrieval.corpora.graph import GraphCorpus
 from septet.retrieval.corpora.memory import MemoryCorpus
-from septet.retrieval.corpora.rules import (
-    RuleDocument,
-    heading_chunks,
-    path_score,
-    rank_memories,
-    similarity,
-    text_score,
-    vector_score,
-)
 from septet.retrieval.corpora.symbols import Renames
 from septet.retrieval.corpus import CorpusRequest
+from twins.corpora import RuleDocument, heading_chunks, path_score, rank_memories, similarity
 
 MEMORIES = other_recording("vox-memory-bm25")
 CHUNKS = other_recording("vox-markdown-chunks")["cases"]

@@ -13,8 +13,8 @@ from repositories import FILES, asked, codes, hits, rested, titles, written
 from septet import QueryError, Vault
 from septet.query.refine import deadline_of
 from septet.retrieval.corpora.folders import Folder, InventoryCorpus, natural_words
-from septet.retrieval.corpora.rules import path_score
 from septet.retrieval.corpora.symbols import Renames, SymbolCorpus, names_in
+from twins.corpora import path_score
 
 
 @pytest.fixture

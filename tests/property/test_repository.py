@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import _core
-from septet.retrieval.corpora.rules import path_score, path_words, similarity
+from septet.retrieval.corpora.folders import path_words
+from twins.corpora import path_score, similarity
 
 PARTS = st.sampled_from(["a", "b", "ab", "A.b", "lib", "policy", "Policy.RS", "größe", "x_y-z"])
 QUERIES = st.text("abAlpoicy/._- ?ß", max_size=12)

@@ -13,7 +13,6 @@ from septet.retrieval.planning.evidence import (
     BUCKETS,
     calibrated_evidence,
     citation_coverage,
-    contradicting_titles,
     evidence_of,
     evidence_quality,
     is_better,
@@ -133,24 +132,6 @@ def test_an_unknown_quality_replaces_no_known_one():
     known, unknown = calibrated({"memory": 1}, {"memory": 0.4}), calibrated({"memory": 1}, {"memory": None})
     assert not is_better(known, unknown)
     assert is_better(unknown, known)
-
-
-@pytest.mark.parametrize(
-    ("found", "count"),
-    [
-        ([], 0),
-        ([("alpha_claim", 1.0)], 0),
-        ([("alpha_claim", 1.0), ("alpha_counterclaim", 0.5)], 2),
-        ([("alpha_claim", 1.0), ("ALPHA_CLAIM", 0.5)], 0),
-        ([("alpha_claim", 1.0), ("beta", 0.9), ("alpha_counterclaim", 0.5)], 0),
-        ([("alpha_claim", 1.0), ("alpha_counterclaim", 0.01)], 0),
-        ([("the one", 1.0), ("the two", 1.0)], 0),
-        ([("Größe neu", 1.0), ("größe alt", 1.0)], 2),
-        ([("alpha", math.nan), ("alpha two", 1.0)], 0),
-    ],
-)
-def test_the_best_two_contradict_by_the_documented_rule_when_their_titles_share_a_long_word(found, count):
-    assert contradicting_titles(found) == count
 
 
 def test_hits_contradict_where_a_link_says_so():

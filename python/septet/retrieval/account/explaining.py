@@ -13,7 +13,7 @@ from septet.retrieval.ordering import labels_of
 if TYPE_CHECKING:
     from septet.model.explanation import Explanation
     from septet.retrieval.account.retrieval import Retrieval
-    from septet.retrieval.corpora.misses import Miss
+    from septet.retrieval.corpora.legs import Miss
     from septet.retrieval.corpus import Corpus, CorpusRequest, RankedList
     from septet.retrieval.rules import Round
     from septet.retrieval.waves import Reply

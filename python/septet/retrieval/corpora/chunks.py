@@ -8,25 +8,16 @@ from typing import Any
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
-from septet.model.entry import Entry
 from septet.model.results import Hit
 from septet.profiles import ProfileLike
-from septet.retrieval.corpora.legs import (
-    MOST_ITEMS,
-    LegHits,
-    checked_filter,
-    checked_names,
-    searched_legs,
-    searched_together,
-)
-from septet.retrieval.corpora.misses import Miss, missed
-from septet.retrieval.corpora.rules import text_score, vector_score
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
+from septet.retrieval.corpora.legs import LegHits, VaultSearch, checked_filter, checked_names, limit_of
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import changed_hit, convex
-from septet.retrieval.knowledge import Knowledge, items_of, store_of
+from septet.retrieval.knowledge import Knowledge
 
 #: The documented weight of vectors beside words.
 CHUNK_WEIGHT = 0.60
+VECTOR_SCALE = 2.0
 
 
 def fused_chunks(text: Iterable[str], cosines: Mapping[str, float], weight: float = CHUNK_WEIGHT) -> dict[str, float]:
@@ -48,14 +39,22 @@ def fused_chunks(text: Iterable[str], cosines: Mapping[str, float], weight: floa
     ids = [
         utf8(entry_id, "an id of text", QueryError) for entry_id in listed(text, "text", QueryError, "a list of ids")
     ]
-    by_words: dict[str, float] = {}
-    for rank, entry_id in enumerate(dict.fromkeys(ids)):
-        by_words[entry_id] = text_score(rank)
+    by_words = {entry_id: text_score(rank) for rank, entry_id in enumerate(dict.fromkeys(ids))}
     by_vectors = {entry_id: vector_score(cosine) for entry_id, cosine in cosines.items()}
     return {fused.key: fused.score for fused in convex(by_vectors, by_words, weight)}
 
 
-class ChunkCorpus:
+def text_score(rank: int) -> float:
+    """Return the documented score of a chunk's rank in the text list: 1 / (1 + rank), ranks from 0."""
+    return 1.0 / (1.0 + rank)
+
+
+def vector_score(cosine: float) -> float:
+    """Return the documented score of a cosine: its double, from 0 to 2; NaN (unknown) stays NaN."""
+    return VECTOR_SCALE * min(1.0, max(0.0, cosine)) if cosine == cosine else cosine
+
+
+class ChunkCorpus(VaultSearch):
     """Entries of some kinds, one list ``hybrid``: words and vectors by `fused_chunks`.
 
     Words are ranked by BM25, so ranks reflect the match. Chunks of synced files keep their ids while their text is
@@ -77,9 +76,7 @@ class ChunkCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-    _backends = ("chunk_fts", "chunk_vector")
+    _leg_names: tuple[str, str] = ("chunk_fts", "chunk_vector")
 
     def __init__(
         self,
@@ -93,17 +90,23 @@ class ChunkCorpus:
         profile: ProfileLike | None = None,
         together: ProfileLike | None = None,
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._knowledge = knowledge
-        self._kinds = None if kinds is None else checked_names(kinds, "kinds")
         sources = checked_names(without, "without")
         condition = checked_filter(where)
         parts: list[Mapping[str, Any]] = [condition] if condition else []
         # Entries without a source belong to no folder.
         parts += [{"$nor": [{"source": {"$in": sources}}]}] if sources else []
-        self._where = {"$and": parts} if parts else None
+        by_words, by_vectors = self._leg_names
+        super().__init__(
+            name,
+            knowledge,
+            {"text": by_words, "vector": by_vectors},
+            kinds=None if kinds is None else checked_names(kinds, "kinds"),
+            where={"$and": parts} if parts else None,
+            profile=profile,
+            together=together,
+            memories=kinds is None,
+        )
         self._weight = real(weight, "weight", QueryError, 0, 1)
-        self._profile, self._together = profile, together
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``hybrid``; or ``text`` or ``vector``, if only one leg was searched and no profile ranks
@@ -113,71 +116,12 @@ class ChunkCorpus:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(request.limit, MOST_ITEMS))
+        limit = limit_of(request)
+        found = self.searched(request, limit)
         if self._together is not None:
-            return self._searched(request, limit, self._together)
-        legs = searched_legs(
-            self._knowledge,
-            request,
-            tier=self.name,
-            limit=limit,
-            kinds=self._kinds,
-            where=self._where,
-            profile=self._profile,
-            memories=self._kinds is None,
-        )
-        name = (
-            "hybrid"
-            if legs.text is not None and legs.vector is not None
-            else ("vector" if legs.text is None else "text")
-        )
-        backends = [backend for backend, leg in zip(self._backends, (legs.text, legs.vector)) if leg is not None]
-        hits = _fused(legs, self._weight)[:limit]
-        items = items_of(store_of(self._knowledge), hits)
-        ranked = RankedList(name, self.name, items, variant=request.variant)
-        return CorpusAnswer([ranked], backends, legs.notes, confidence=legs.confidence)
-
-    def _searched(self, request: CorpusRequest, limit: int, profile: ProfileLike) -> CorpusAnswer:
-        both = searched_together(
-            self._knowledge,
-            request,
-            tier=self.name,
-            limit=limit,
-            kinds=self._kinds,
-            where=self._where,
-            profile=profile,
-            memories=self._kinds is None,
-        )
-        items = items_of(store_of(self._knowledge), both.hits)
-        backends = [name for name, leg in zip(self._backends, ("text", "vector")) if leg in both.legs]
-        ranked = RankedList("hybrid", self.name, items, variant=request.variant)
-        return CorpusAnswer([ranked], backends, both.notes, confidence=both.confidence)
-
-    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
-        """Return why its lists lack an entry; None if unknown.
-
-        Raises:
-            SeptetError: the vault cannot be read.
-        """
-        return missed(
-            self._knowledge,
-            request,
-            entry_id,
-            limit=max(1, min(request.limit, MOST_ITEMS)),
-            kinds=self._kinds,
-            where=self._where,
-            profile=self._profile,
-            together=self._together,
-            memories=self._kinds is None,
-        )
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return an entry of the vault; None if there is none.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
-        return self._knowledge.get(entry_id)
+            return self._answer(request, found, found.lists)
+        name = "hybrid" if len(found.lists) > 1 else next(iter(found.lists), "vector")
+        return self._answer(request, found, {name: _fused(found, self._weight)[:limit]})
 
 
 class MirrorCorpus(ChunkCorpus):
@@ -197,7 +141,7 @@ class MirrorCorpus(ChunkCorpus):
         QueryError: an argument is invalid.
     """
 
-    _backends = ("mirror_fts", "mirror_vector")
+    _leg_names = ("mirror_fts", "mirror_vector")
 
     def __init__(
         self,
@@ -223,10 +167,13 @@ class MirrorCorpus(ChunkCorpus):
         )
 
 
-def _fused(legs: LegHits, weight: float) -> list[Hit]:
-    text, vector = legs.text or (), legs.vector or ()
-    # Hits of a caller's profile may have no cosine; then the score replaces it.
-    cosines = {hit.id: _cosine(hit) for hit in vector}
+def _fused(found: LegHits, weight: float) -> list[Hit]:
+    text, vector = found.lists.get("text", ()), found.lists.get("vector", ())
+    cosines: dict[str, float] = {}
+    for hit in vector:
+        # Hits of a caller's profile may have no cosine; then the score replaces it.
+        cosine = hit.raw.get("cosine")
+        cosines[hit.id] = hit.score if cosine is None or math.isnan(cosine) else cosine
     hits: dict[str, Hit] = {}
     for hit in (*text, *vector):
         known = hits.get(hit.id)
@@ -238,8 +185,3 @@ def _fused(legs: LegHits, weight: float) -> list[Hit]:
             hits[hit.id] = changed_hit(known, raw={**hit.raw, **there}, confidence=both)
     scores = fused_chunks([hit.id for hit in text], cosines, weight)
     return [changed_hit(hits[entry_id], score=score) for entry_id, score in scores.items()]
-
-
-def _cosine(hit: Hit) -> float:
-    cosine = hit.raw.get("cosine")
-    return hit.score if cosine is None or math.isnan(cosine) else cosine

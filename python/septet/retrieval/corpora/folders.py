@@ -10,18 +10,14 @@ from hashlib import sha256
 from typing import Literal, NamedTuple
 
 from septet._core import Lock, Repository, stop_words
-from septet.errors import QueryError
-from septet.inputs.arguments import file_path, listed, shown, utf8, whole
+from septet.errors import QueryError, SeptetError
+from septet.inputs.arguments import file_path, shown, whole
 from septet.model.entry import MAX_ID_CHARS, Entry
 from septet.model.fields import Span
 from septet.model.results import Hit, hits_of
 from septet.notes import Note
-from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
-from septet.retrieval.corpora.misses import MOST_PATHS, Miss, missed_path
-from septet.retrieval.corpora.rules import path_words
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
-from septet.retrieval.knowledge import items_of
+from septet.retrieval.corpora.legs import Miss, RecentEntries, checked_names, limit_of, time_left
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -33,7 +29,11 @@ MOST_FILES = 20_000
 MOST_FILE_BYTES = 1 << 20
 #: Maximum words of a query.
 MOST_WORDS = 64
+#: More than any folder has.
+MOST_PATHS = 1_000_000
+PATH = "path:"
 _WORD = re.compile(r"[\w\-/.:]+")
+_PATH_WORD = re.compile(r"[A-Za-z0-9_\-/.]+")
 _ENDS = "-/.:"
 
 
@@ -77,8 +77,8 @@ class Folder:
         most_bytes: int = MOST_FILE_BYTES,
     ) -> None:
         self.path = os.path.realpath(file_path(path, "path", QueryError))
-        self._skip = _names(skip, "skip")
-        self._ignore_files = _names(ignore_files, "ignore_files")
+        self._skip = checked_names(skip, "skip", 255)
+        self._ignore_files = checked_names(ignore_files, "ignore_files", 255)
         self._most = whole(most_files, "most_files", QueryError, 1, 1_000_000)
         self._most_bytes = whole(most_bytes, "most_bytes", QueryError, 1, 1 << 30)
         self._repository = Repository(self.path, self._skip, self._ignore_files, self._most)
@@ -166,12 +166,24 @@ def natural_words(query: str, without: frozenset[str] = frozenset()) -> list[str
     return list(dict.fromkeys([*significant, *paths]))
 
 
-def _names(values: Iterable[str], name: str) -> list[str]:
-    names = [values] if isinstance(values, str) else values
-    return [utf8(value, name, QueryError, 255) for value in listed(names, name, QueryError, "a list of names", 1000)]
+def path_words(query: str) -> list[str]:
+    """Return the words of a query for paths: runs of ASCII letters, digits and ``_ - / .``."""
+    return [word.lower() for word in _PATH_WORD.findall(query)]
 
 
-class InventoryCorpus:
+class FolderCorpus(RecentEntries):
+    """Base of corpora of a folder, which wait for no other machine."""
+
+    local = True
+
+    def __init__(
+        self, name: str, folder: Folder | str | os.PathLike[str], skip: Iterable[str], most_files: int
+    ) -> None:
+        self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
+        super().__init__(name, self._folder.path)
+
+
+class InventoryCorpus(FolderCorpus):
     """Files by the words in their path, as entries of kind ``path``, without contents.
 
     A word in the path scores 1.0, or 1.3 if the path ends with it or a part of the path begins with it; ties are in
@@ -188,9 +200,6 @@ class InventoryCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-
     def __init__(
         self,
         folder: Folder | str | os.PathLike[str],
@@ -200,51 +209,46 @@ class InventoryCorpus:
         most_files: int = MOST_FILES,
         words: Literal["natural", "all"] = "natural",
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
+        super().__init__(name, folder, skip, most_files)
         if words not in ("natural", "all"):
             raise QueryError(f"words is {shown(words)}: wanted 'natural' or 'all'")
-        self._natural = words == "natural"
-        self._cache = EntryCache()
+        self._words = natural_words if words == "natural" else path_words
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``paths``; nothing in mode ``vector``."""
         if request.mode == "vector":
             return CorpusAnswer(())
         scan = self._folder.listed(time_left(request))
-        scores = scan.repository.paths(self._words(request.query), max(1, min(request.limit, MOST_ITEMS)))
-        hits = path_hits(dict(scores), self._folder.path, self.name)
-        self._cache.keep(hits)
-        ranked = RankedList("paths", self.name, items_of(self._folder.path, hits), variant=request.variant)
+        scores = dict(scan.repository.paths(self._words(request.query), limit_of(request)))
+        ranked = self._list("paths", request, path_hits(scores, self._folder.path, self.name))
         return CorpusAnswer([ranked], ["repo_path"], scan.notes)
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return the entry of a recent hit; None for other ids."""
-        return self._cache.get(entry_id)
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why the list lacks a file, by its id, ``path:`` and the path; None for other ids."""
-        if request.mode == "vector":
+        if request.mode == "vector" or not entry_id.startswith(PATH):
             return None
-        known = self._folder.listed().repository
+        known, folder, path = self._folder.listed().repository, self._folder.path, entry_id.removeprefix(PATH)
         scores = dict(known.paths(self._words(request.query), MOST_PATHS))
-        return missed_path(entry_id, self._folder.path, known, scores, max(1, min(request.limit, MOST_ITEMS)))
-
-    def _words(self, query: str) -> list[str]:
-        return natural_words(query) if self._natural else path_words(query)
-
-
-def path_entry(path: str, root: str, text: str = "") -> Entry:
-    """Return a file as an entry: its path below the folder, and its shown text."""
-    lines = max(1, text.count("\n") + 1)
-    return Entry(
-        id=entry_id("path", path),
-        title=path,
-        description=text,
-        kind="path",
-        span=Span(path, 1, lines),
-        source=root,
-    )
+        try:
+            listed = path in dict(known.paths([path.lower()], MOST_PATHS))
+            real = os.path.realpath(os.path.join(folder, path))  # noqa: PTH118 - text
+            inside = real.startswith(os.path.join(folder, ""))  # noqa: PTH118
+            there = inside and os.path.isfile(real)  # noqa: PTH113
+        except (OSError, ValueError, SeptetError):
+            return None
+        if not inside:
+            return Miss("it is not below the folder", {"folder": False}, holds=False)
+        if not listed and there:
+            more = "; the folder has more files than the maximum" if known.cut == "files" else ""
+            late = "; the folder was not scanned completely in time" if known.cut == "time" else ""
+            cause = f"rules of .gitignore or names to skip exclude it, or it is a link{more}{late}"
+            return Miss(cause, {"rules": False})
+        if not listed:
+            return Miss("there is no such file", {}, holds=False)
+        if path not in scores:
+            return Miss("its path holds no word of the query")
+        rank = [*scores].index(path) + 1
+        return Miss(f"rank {rank} of {len(scores)} by its path, and {limit_of(request)} are listed")
 
 
 def path_hits(
@@ -258,5 +262,11 @@ def path_hits(
         name: of the corpus.
         texts: shown texts, by path.
     """
-    entries = [path_entry(path, root, (texts or {}).get(path, "")) for path in scores]
+    entries = []
+    for path in scores:
+        text = (texts or {}).get(path, "")
+        span = Span(path, 1, text.count("\n") + 1)
+        entries.append(
+            Entry(id=entry_id("path", path), title=path, description=text, kind="path", span=span, source=root)
+        )
     return hits_of(entries, [(score, name, {}, {}, 0.0, {"path": score}) for score in scores.values()], full=True)

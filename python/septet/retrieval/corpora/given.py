@@ -7,19 +7,15 @@ from concurrent.futures import Future, wait
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from septet._core import Lock
 from septet.errors import EntryError, QueryError, SeptetError, printable
 from septet.inputs.arguments import called, cut, real, shown, utf8
 from septet.model.drafts import draft
-from septet.model.entry import Entry
 from septet.model.results import Hit, Results, hits_of
-from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
-from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest, RankedList
+from septet.retrieval.corpora.legs import RecentEntries, limit_of, time_left
+from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import changed_hit
-from septet.retrieval.knowledge import Knowledge, items_of
+from septet.retrieval.knowledge import Knowledge
 from septet.search.searchable import Searchable
-from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
@@ -64,7 +60,7 @@ def made_hits(results: object, most: int, tier: str) -> tuple[Hit, ...]:
     return tuple(hits.values())
 
 
-class FunctionCorpus:
+class FunctionCorpus(RecentEntries):
     """Another program's search as a corpus: a service, an index of vectors elsewhere, a table of a database.
 
     The function runs on its own thread. A late result is dropped, so a hanging function delays nothing; it is called
@@ -83,21 +79,17 @@ class FunctionCorpus:
     def __init__(
         self, name: str, function: CorpusFunction, *, timeout_s: float = TIMEOUT_S, backend: str | None = None
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
+        super().__init__(name, name)
         if function is None:
             raise QueryError("function is None: wanted a function of the query and the number of results")
         self._function = called(function, "function", QueryError)
         self._timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MOST_WAIT_S)
         self._backend = self.name if backend is None else utf8(backend, "backend", QueryError, 256)
-        self._cache = EntryCache()
-        self._running: list[Future[tuple[Hit, ...]]] = []
-        self._lock = Lock()
-        renew_in_children(self)
 
     def after_fork(self) -> None:
         """Reset the lock and the calls in a forked child: the parent's threads do not exist there."""
-        self._lock = Lock()
-        self._running = []
+        super().after_fork()
+        self._running: list[Future[tuple[Hit, ...]]] = []
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the results of the function as one list, ``external``.
@@ -105,7 +97,7 @@ class FunctionCorpus:
         Raises:
             SeptetError: it raised, was late, or did not return a list of results; or too many calls hang.
         """
-        limit = max(1, min(request.limit, MOST_ITEMS))
+        limit = limit_of(request)
         query, within_s = request.query, self._timeout_s
         if (left_s := time_left(request)) is not None:
             within_s = min(within_s, left_s)
@@ -123,13 +115,7 @@ class FunctionCorpus:
             raise SeptetError(f"{self.name} {_cause_of(fault)}") from None
         if hits is None:
             raise SeptetError(f"{self.name} gave no answer within {within_s:.3g} s")
-        self._cache.keep(hits)
-        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=request.variant)
-        return CorpusAnswer([ranked], [self._backend])
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return the entry of a recent hit; None for other ids."""
-        return self._cache.get(entry_id)
+        return CorpusAnswer([self._list("external", request, hits)], [self._backend])
 
 
 def _cause_of(fault: Exception) -> str:
@@ -183,7 +169,7 @@ def corpus_of(name: str, source: object, of_vault: Callable[[str, Knowledge], Co
     )
 
 
-class SearchedCorpus:
+class SearchedCorpus(RecentEntries):
     """An object searched like a vault but without entries of its own, such as an `ExternalFirst`, as one list.
 
     Args:
@@ -192,8 +178,8 @@ class SearchedCorpus:
     """
 
     def __init__(self, name: str, searches: Searches) -> None:
-        self.name, self._searches = name, searches
-        self._cache = EntryCache()
+        super().__init__(name, name)
+        self._searches = searches
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``external``; nothing in mode ``vector``.
@@ -203,15 +189,10 @@ class SearchedCorpus:
         """
         if request.mode == "vector":
             return CorpusAnswer(())
-        options: SearchOptions = {"limit": max(1, min(request.limit, MOST_ITEMS)), "mode": "full"}
+        options: SearchOptions = {"limit": limit_of(request), "mode": "full"}
         if (left_s := time_left(request)) is not None:
             options["timeout_s"] = left_s
         results = self._searches.search(request.query, **options)
         hits = [changed_hit(hit, tier=self.name) for hit in results.hits]
-        self._cache.keep(hits)
-        ranked = RankedList("external", self.name, items_of(self.name, hits), variant=request.variant)
+        ranked = self._list("external", request, hits)
         return CorpusAnswer([ranked], [self.name], results.notes, confidence=results.confidence or None)
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return the entry of a recent hit; None for other ids."""
-        return self._cache.get(entry_id)

@@ -7,22 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet.errors import QueryError
-from septet.inputs.arguments import utf8, whole
-from septet.model.entry import Entry
+from septet.inputs.arguments import whole
 from septet.model.links import NEXT, Link
 from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.profiles import ProfileLike
-from septet.retrieval.corpora.legs import (
-    MOST_ITEMS,
-    checked_filter,
-    checked_names,
-    searched_legs,
-    searched_together,
-)
-from septet.retrieval.corpora.misses import Miss, missed
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
-from septet.retrieval.knowledge import Knowledge, items_of, store_of
+from septet.query.options import Leg
+from septet.retrieval.corpora.legs import MOST_ITEMS, VaultSearch, checked_filter, checked_names, limit_of
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
+from septet.retrieval.knowledge import Knowledge
 
 #: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
 ANCHORS, MOST_EDGES = 5, 10
@@ -31,7 +24,7 @@ STEP = 0.5
 MOST_WEIGHT = 1.0
 #: Weight of the list of neighbours relative to lists of nodes.
 NEIGHBOUR_WEIGHT = 0.5
-BACKENDS = {"text": "knowledge_fts", "vector": "knowledge_vector"}
+BACKENDS: Mapping[Leg, str] = {"text": "knowledge_fts", "vector": "knowledge_vector"}
 _WEIGHT = re.compile(r"\s*(?:weight\s*[=:]\s*)?([0-9]*\.?[0-9]+)\s*(?:$|[;,])")
 _VIA = "link "
 
@@ -66,7 +59,7 @@ def led_by(hit: Hit) -> list[Edge]:
     return edges
 
 
-class GraphCorpus:
+class GraphCorpus(VaultSearch):
     """Entries of kind ``node``: a list ``text`` by BM25, ``vector`` by the cosine, and ``neighbours`` over links.
 
     A node has its label as title and its content as description; a link is an edge with its type as relation, and a
@@ -89,9 +82,6 @@ class GraphCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-
     def __init__(
         self,
         knowledge: Knowledge,
@@ -104,13 +94,17 @@ class GraphCorpus:
         profile: ProfileLike | None = None,
         together: ProfileLike | None = None,
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._knowledge = knowledge
-        self._kinds = checked_names(kinds, "kinds")
-        self._where = checked_filter(where)
+        super().__init__(
+            name,
+            knowledge,
+            BACKENDS,
+            kinds=checked_names(kinds, "kinds"),
+            where=checked_filter(where),
+            profile=profile,
+            together=together,
+        )
         self._anchors = whole(anchors, "anchors", QueryError, 0, 100)
         self._most_edges = whole(most_edges, "most_edges", QueryError, 1, 1000)
-        self._profile, self._together = profile, together
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline.
@@ -119,77 +113,20 @@ class GraphCorpus:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(request.limit, MOST_ITEMS))
-        answer, anchors = self._nodes(request, limit)
+        limit = limit_of(request)
+        found = self.searched(request, limit)
+        answer = self._answer(request, found, found.lists)
+        # The nodes by their best place in any list.
+        nodes = sorted([pair for hits in found.lists.values() for pair in enumerate(hits)], key=lambda pair: pair[0])
+        anchors = [*{hit.id: hit for _, hit in reversed(nodes)}.values()][::-1][: self._anchors]
         if not anchors:
             return answer
         notes = list(answer.notes)
         reached = self._neighbours(anchors, request, notes)[:limit]
-        items = items_of(store_of(self._knowledge), reached)
         # A lower weight: a neighbour must not rank above its anchors.
-        ranked = RankedList("neighbours", self.name, items, NEIGHBOUR_WEIGHT, request.variant)
+        neighbours = self._list("neighbours", request, reached, NEIGHBOUR_WEIGHT)
         backends = [*answer.backends, *(["knowledge_links"] if reached else [])]
-        return answer._replace(lists=[*answer.lists, ranked], backends=backends, notes=notes)
-
-    def _nodes(self, request: CorpusRequest, limit: int) -> tuple[CorpusAnswer, Sequence[Hit]]:
-        """Return the text and vector lists, and the anchors."""
-        if self._together is not None:
-            both = searched_together(
-                self._knowledge,
-                request,
-                tier=self.name,
-                limit=limit,
-                kinds=self._kinds,
-                where=self._where,
-                profile=self._together,
-            )
-            legs = {"hybrid": both.hits}
-            backends = [BACKENDS[leg] for leg in both.legs]
-            notes, confidence, anchors = both.notes, both.confidence, [*both.hits]
-        else:
-            by_leg = searched_legs(
-                self._knowledge,
-                request,
-                tier=self.name,
-                limit=limit,
-                kinds=self._kinds,
-                where=self._where,
-                profile=self._profile,
-            )
-            legs = {name: leg for name, leg in (("text", by_leg.text), ("vector", by_leg.vector)) if leg is not None}
-            backends = [BACKENDS[name] for name in legs]
-            notes, confidence = by_leg.notes, by_leg.confidence
-            anchors = _alternating(by_leg.text or (), by_leg.vector or ())
-        store = store_of(self._knowledge)
-        lists = [
-            RankedList(name, self.name, items_of(store, leg), variant=request.variant) for name, leg in legs.items()
-        ]
-        return CorpusAnswer(lists, backends, notes, confidence=confidence), anchors[: self._anchors]
-
-    def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
-        """Return why words and vectors miss an entry that no edge reached; None if unknown.
-
-        Raises:
-            SeptetError: the vault cannot be read.
-        """
-        return missed(
-            self._knowledge,
-            request,
-            entry_id,
-            limit=max(1, min(request.limit, MOST_ITEMS)),
-            kinds=self._kinds,
-            where=self._where,
-            profile=self._profile,
-            together=self._together,
-        )
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return an entry of the vault; None if there is none.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
-        return self._knowledge.get(entry_id)
+        return answer._replace(lists=[*answer.lists, neighbours], backends=backends, notes=notes)
 
     def _neighbours(self, anchors: Sequence[Hit], request: CorpusRequest, notes: list[Note]) -> list[Hit]:
         reached: dict[str, dict[str, float]] = {}
@@ -220,9 +157,3 @@ class GraphCorpus:
                 other = link.target if link.source == node else link.source
                 edges.append((Edge(node, link.type, edge_weight(link)), other))
         return sorted(edges, key=lambda pair: -pair[0].weight)[: self._most_edges]
-
-
-def _alternating(text: Sequence[Hit], vector: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of two lists without duplicates, by their best place in either."""
-    both = sorted([*enumerate(text), *enumerate(vector)], key=lambda pair: pair[0])
-    return list({hit.id: hit for _, hit in reversed(both)}.values())[::-1]

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from septet._core import words
 from septet.errors import QueryError
-from septet.inputs.arguments import real, shown, utf8
-from septet.model.entry import Entry
+from septet.inputs.arguments import real, shown
 from septet.model.results import Hit, Scored, hits_of
 from septet.profiles import ProfileLike
+from septet.query.options import Leg
 from septet.retrieval.corpora.legs import (
-    MOST_ITEMS,
+    Miss,
+    VaultSearch,
     checked_filter,
     checked_names,
     leg_profile,
-    searched_legs,
-    searched_together,
+    limit_of,
+    missed_kind,
 )
-from septet.retrieval.corpora.misses import Miss, missed, missed_kind
-from septet.retrieval.corpora.rules import (
-    HALF_LIFE_DAYS,
-    LEAST_AGE_FACTOR,
-    STATUS_FACTORS,
-    age_factor,
-    best_lines,
-    contradicting,
-    status_factor,
-    words_of,
-)
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import changed_hit
-from septet.retrieval.knowledge import Knowledge, items_of, store_of
+from septet.retrieval.knowledge import Knowledge
 
 #: Kinds of other corpora.
 OTHER_KINDS = ("chunk", "node", "path", "symbol", "web")
@@ -42,9 +34,28 @@ CANDIDATES = 4
 #: Minimum characters and maximum number of words in a fallback.
 LEAST_CHARS, MOST_WORDS = 3, 8
 _FIELDS = ("title", "description", "context")
+BACKENDS: Mapping[Leg, str] = {"text": "memory_bm25", "vector": "memory_vector"}
+#: Factor of a document's score by the state in its front matter; 1 for any other state.
+STATUS_FACTORS: Mapping[str, float] = {
+    "current": 1.2,
+    "experimental": 0.8,
+    "research": 0.6,
+    "roadmap": 0.6,
+    "legacy": 0.2,
+    "deprecated": 0.2,
+}
+#: State of a document without one.
+NO_STATUS = "current"
+HALF_LIFE_DAYS = 180.0
+LEAST_AGE_FACTOR = 0.1
+SECONDS_A_DAY = 86_400.0
+#: Two hits contradict each other if both score more than this and share a word of at least this many letters in their
+#: titles.
+LEAST_CONTRADICTING, CONTRADICTING_CHARS = 0.01, 4
+_WORD = re.compile(r"[^\W_]+")
 
 
-class MemoryCorpus:
+class MemoryCorpus(VaultSearch):
     """The memories of a vault: a list by words, BM25 times factors of state and age, and one by vectors, the cosine.
 
     ``hit.raw`` has the numbers: ``bm25``, ``cosine``, ``status_factor``, ``age_factor``. The state comes from front
@@ -76,9 +87,6 @@ class MemoryCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-
     def __init__(
         self,
         knowledge: Knowledge,
@@ -98,15 +106,17 @@ class MemoryCorpus:
         contradictions: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._knowledge = knowledge
         chosen = None if kinds is None else checked_names(kinds, "kinds")
         self._kinds, self._roots = chosen, checked_names(roots, "roots")
-        self._where = _both(_of_kinds(chosen, self._roots), checked_filter(where))
-        self._profile = (
-            leg_profile(real(k1, "k1", QueryError), real(b, "b", QueryError)) if profile is None else profile
+        super().__init__(
+            name,
+            knowledge,
+            BACKENDS,
+            where=_both(_of_kinds(chosen, self._roots), checked_filter(where)),
+            profile=profile or leg_profile(real(k1, "k1", QueryError), real(b, "b", QueryError)),
+            together=together,
+            memories=True,
         )
-        self._together = together
         if not isinstance(statuses, Mapping):
             raise QueryError(f"statuses is {shown(statuses)}: wanted a dict of names and factors")
         self._statuses = {
@@ -124,64 +134,31 @@ class MemoryCorpus:
             QueryError: the query is invalid.
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(request.limit, MOST_ITEMS))
-        answer = (
-            self._by_legs(request, limit) if self._together is None else self._at_once(request, limit, self._together)
-        )
-        if not self._fallback or request.mode == "vector" or any(ranked.items for ranked in answer.lists):
+        limit = limit_of(request)
+        found = self.searched(request, self._candidates(limit))
+        lists = {name: hits[:limit] for name, hits in found.lists.items()}
+        if "text" in lists:
+            lists["text"] = self._weighed(found.lists["text"])[:limit]
+        sought = words_of(request.query)
+        passages = {
+            name: [changed_hit(hit, snippet=_passage(hit, sought)) for hit in hits] for name, hits in lists.items()
+        }
+        answer = self._answer(request, found, passages)
+        if self._contradictions:
+            best = lists.get("text", lists.get("hybrid", ()))
+            flagged = contradicting([(hit.title, hit.score) for hit in best])
+            answer = answer._replace(contradictions=len(flagged))
+        if not self._fallback or request.mode == "vector" or any(lists.values()):
             return answer
         hits = self._by_parts(request.query, limit)
         if not hits:
             return answer
-        items = items_of(store_of(self._knowledge), hits)
-        lists = [*answer.lists, RankedList("fallback", self.name, items, variant=request.variant)]
-        return answer._replace(lists=lists, backends=[*answer.backends, "lexical_fallback"], fallback=True)
+        fallback = self._list("fallback", request, hits)
+        backends = [*answer.backends, "lexical_fallback"]
+        return answer._replace(lists=[*answer.lists, fallback], backends=backends, fallback=True)
 
-    def _by_legs(self, request: CorpusRequest, limit: int) -> CorpusAnswer:
-        legs = searched_legs(
-            self._knowledge,
-            request,
-            tier=self.name,
-            limit=CANDIDATES * limit,
-            kinds=None,
-            where=self._where,
-            profile=self._profile,
-            memories=True,
-        )
-        lists, backends, contradictions = [], [], 0
-        if legs.text is not None:
-            best = self._weighed(legs.text)[:limit]
-            if self._contradictions:
-                contradictions = len(contradicting([(hit.title, hit.score) for hit in best]))
-            lists.append(self._list("text", request, best))
-            backends.append("memory_bm25")
-        if legs.vector is not None:
-            lists.append(self._list("vector", request, legs.vector[:limit]))
-            backends.append("memory_vector")
-        return CorpusAnswer(lists, backends, legs.notes, contradictions=contradictions, confidence=legs.confidence)
-
-    def _at_once(self, request: CorpusRequest, limit: int, profile: ProfileLike) -> CorpusAnswer:
-        both = searched_together(
-            self._knowledge,
-            request,
-            tier=self.name,
-            limit=limit,
-            kinds=None,
-            where=self._where,
-            profile=profile,
-            memories=True,
-        )
-        contradictions = 0
-        if self._contradictions:
-            contradictions = len(contradicting([(hit.title, hit.score) for hit in both.hits]))
-        backends = [name for name, leg in (("memory_bm25", "text"), ("memory_vector", "vector")) if leg in both.legs]
-        lists = [self._list("hybrid", request, both.hits)]
-        return CorpusAnswer(lists, backends, both.notes, contradictions=contradictions, confidence=both.confidence)
-
-    def _list(self, name: str, request: CorpusRequest, hits: Sequence[Hit]) -> RankedList:
-        words = words_of(request.query)
-        passages = [changed_hit(hit, snippet=_passage(hit, words)) for hit in hits]
-        return RankedList(name, self.name, items_of(store_of(self._knowledge), passages), variant=request.variant)
+    def _candidates(self, limit: int) -> int:
+        return limit if self._together is not None else CANDIDATES * limit
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why its lists lack an entry; None if unknown.
@@ -195,27 +172,9 @@ class MemoryCorpus:
         is_memory = entry.kind not in OTHER_KINDS if self._kinds is None else entry.kind in self._kinds
         if not is_memory and not (entry.kind == "chunk" and entry.source in self._roots):
             return missed_kind(entry)
-        limit = max(1, min(request.limit, MOST_ITEMS))
-        return missed(
-            self._knowledge,
-            request,
-            entry_id,
-            limit=limit if self._together is not None else CANDIDATES * limit,
-            kinds=None,
-            where=self._where,
-            profile=self._profile,
-            together=self._together,
-            memories=True,
-            reordered="" if self._together is not None else f", but state and age rank {limit} others before it",
-        )
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return an entry of the vault, of any kind; None if there is none.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
-        return self._knowledge.get(entry_id)
+        limit = limit_of(request)
+        reordered = "" if self._together is not None else f", but state and age rank {limit} others before it"
+        return self._missed(request, entry_id, self._candidates(limit), reordered)
 
     def _weighed(self, hits: Sequence[Hit]) -> list[Hit]:
         now, weighed = self._clock(), []
@@ -265,3 +224,55 @@ def _both(filters: dict[str, Any], where: Mapping[str, Any] | None) -> dict[str,
         return filters
     # At the top level each condition keeps its name for explanations.
     return {"$and": [filters, dict(where)]} if filters.keys() & where.keys() else {**filters, **where}
+
+
+def words_of(text: str) -> list[str]:
+    """Return the lower-cased runs of letters and digits."""
+    return _WORD.findall(text.lower())
+
+
+def status_factor(status: object, factors: Mapping[str, float] = STATUS_FACTORS) -> float:
+    """Return the factor of a document's score by its state; 1.0 for an unknown state.
+
+    Args:
+        status: a name in any case; None or an empty name counts as ``current``.
+        factors: by name in lower case.
+    """
+    name = status.strip().lower() if isinstance(status, str) else NO_STATUS if status is None else str(status).lower()
+    return factors.get(name or NO_STATUS, 1.0)
+
+
+def age_factor(age_s: float, half_life_days: float = HALF_LIFE_DAYS, least: float = LEAST_AGE_FACTOR) -> float:
+    """Return the factor of a document's score by its age: ``2 ^ (-days / half life)``, from ``least`` to 1.
+
+    NaN, an unknown age, gives 1.
+    """
+    if not age_s > 0:
+        return 1.0
+    return min(1.0, max(least, math.pow(2.0, max(-1e3, -(age_s / SECONDS_A_DAY) / half_life_days))))
+
+
+def best_lines(text: str, words: Sequence[str]) -> str:
+    """Return the first line that contains most of the words, also as parts of words, with its neighbours."""
+    lines = text.split("\n")
+    best, most = 0, -1
+    for at, line in enumerate(lines):
+        lowered = line.lower()
+        count = sum(1 for word in words if word in lowered)
+        if count > most:
+            best, most = at, count
+    return "\n".join(lines[max(0, best - 1) : best + 2])
+
+
+def contradicting(best: Sequence[tuple[str, float]]) -> frozenset[int]:
+    """Return the places of hits, by title and score, that may contradict each other: the first two, or none.
+
+    Both score more than 0.01, and their different titles share a word of four letters or more.
+    """
+    if len(best) < 2:
+        return frozenset()
+    (title, score), (next_title, next_score) = best[:2]
+    if min(score, next_score) <= LEAST_CONTRADICTING or title == next_title:
+        return frozenset()
+    shared = {word for word in words_of(title) if len(word) >= CONTRADICTING_CHARS} & set(words_of(next_title))
+    return frozenset({0, 1}) if shared else frozenset()

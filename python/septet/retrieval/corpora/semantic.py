@@ -10,17 +10,15 @@ from septet.errors import QueryError
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
 from septet.inputs.arguments import real, utf8, whole
-from septet.model.entry import Entry
 from septet.model.results import Hit
 from septet.profiles import ProfileLike
 from septet.query.refine import deadline_of
 from septet.retrieval.corpora.chunks import CHUNK_WEIGHT, ChunkCorpus
-from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, natural_words, path_hits
-from septet.retrieval.corpora.legs import MOST_ITEMS, time_left
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
+from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, FolderCorpus, natural_words, path_hits
+from septet.retrieval.corpora.legs import MOST_ITEMS, limit_of, time_left
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence
-from septet.retrieval.knowledge import Knowledge, items_of
+from septet.retrieval.knowledge import Knowledge
 
 #: Documented default and maximum number of files.
 FILES, MOST_FOUND = 16, 256
@@ -50,7 +48,7 @@ class FoundFile(NamedTuple):
         return self._asdict()
 
 
-class SemanticFilesCorpus:
+class SemanticFilesCorpus(FolderCorpus):
     """Files of a repository for an intent, by their paths and by their chunks in a vault.
 
     The score is the sum of the scores of the path (`InventoryCorpus`) and the best chunk (`ChunkCorpus`, 0 to 2).
@@ -70,9 +68,6 @@ class SemanticFilesCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-
     def __init__(
         self,
         folder: Folder | str | os.PathLike[str],
@@ -85,14 +80,12 @@ class SemanticFilesCorpus:
         skip: Iterable[str] = SKIPPED,
         most_files: int = MOST_FILES,
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
+        super().__init__(name, folder, skip, most_files)
         where = None if source is None else {"source": utf8(source, "source", QueryError, 4096)}
         self._chunks = (
             None if knowledge is None else ChunkCorpus(knowledge, where=where, weight=weight, together=together)
         )
         self._redactor = Redactor()
-        self._cache = EntryCache()
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``files``.
@@ -104,14 +97,8 @@ class SemanticFilesCorpus:
         files, notes, backends = self._ranked(request)
         texts = {file.path: file.snippet for file in files}
         hits = path_hits({file.path: file.score for file in files}, self._folder.path, self.name, texts)
-        whole_hits = [changed_hit(hit, snippet=file.snippet) for hit, file in zip(hits, files)]
-        self._cache.keep(whole_hits)
-        ranked = RankedList("files", self.name, items_of(self._folder.path, whole_hits), variant=request.variant)
-        return CorpusAnswer([ranked], backends, notes)
-
-    def get(self, entry_id: str) -> Entry | None:
-        """Return the entry of a recent hit; None for other ids."""
-        return self._cache.get(entry_id)
+        with_snippets = [changed_hit(hit, snippet=file.snippet) for hit, file in zip(hits, files)]
+        return CorpusAnswer([self._list("files", request, with_snippets)], backends, notes)
 
     def files(self, request: CorpusRequest) -> list[FoundFile]:
         """Return the files, best first.
@@ -123,7 +110,7 @@ class SemanticFilesCorpus:
         return self._ranked(request)[0]
 
     def _ranked(self, request: CorpusRequest) -> tuple[list[FoundFile], list[Any], list[str]]:
-        limit = max(1, min(request.limit, MOST_ITEMS))
+        limit = limit_of(request)
         scan = self._folder.listed(time_left(request))
         notes, backends = list(scan.notes), ["repo_path"]
         scores: dict[str, float] = {}
@@ -138,12 +125,15 @@ class SemanticFilesCorpus:
             notes += answered.notes
             backends += answered.backends
             for item in (item for ranked in answered.lists for item in ranked.items):
-                place = _path_of(item.hit)
+                entry = item.hit.entry
+                place = None if entry is None or entry.span is None else entry.span.path
                 if place is not None and place not in passages and self._is_there(place):
                     passages[place] = item.hit
         for path, hit in passages.items():
             scores[path] = scores.get(path, 0.0) + hit.score
-            evidence[path] = merged_evidence(evidence.get(path, "unknown"), _evidence_of(hit))
+            by_words, by_vectors = hit.raw.get("bm25") is not None, hit.raw.get("cosine") is not None
+            legs: Evidence = "full_text" if not by_vectors else "hybrid" if by_words else "vector"
+            evidence[path] = merged_evidence(evidence.get(path, "unknown"), legs)
         best = sorted(scores, key=lambda path: (-scores[path], path))[:limit]
         snippets = [self._snippet(path, passages.get(path)) for path in best]
         files = [FoundFile(path, scores[path], text, evidence[path]) for path, text in zip(best, snippets)]
@@ -227,14 +217,3 @@ def beginning(path: str) -> str:
         return ""
     lines = [line.rstrip() for line in data.decode("utf-8", "replace").splitlines()]
     return "\n".join([line for line in lines if line][:HEAD_LINES])[:HEAD_CHARS]
-
-
-def _path_of(hit: Hit) -> str | None:
-    return None if hit.entry is None or hit.entry.span is None else hit.entry.span.path
-
-
-def _evidence_of(hit: Hit) -> Evidence:
-    by_words, by_vectors = hit.raw.get("bm25") is not None, hit.raw.get("cosine") is not None
-    if by_words and by_vectors:
-        return "hybrid"
-    return "vector" if by_vectors else "full_text"

@@ -15,17 +15,24 @@ from typing import Any, NamedTuple, TypeAlias
 from septet._core import proximities
 from septet.errors import QueryError
 from septet.files.steady import decoded, open_file
-from septet.inputs.arguments import file_path, shown, utf8
+from septet.inputs.arguments import file_path, shown
 from septet.model.entry import Entry
 from septet.model.fields import Span
 from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
-from septet.retrieval.corpora.entry_cache import EntryCache
-from septet.retrieval.corpora.folders import MOST_FILES, SKIPPED, Folder, FolderScan, entry_id, natural_words
-from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs, time_left
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
+from septet.retrieval.corpora.folders import (
+    MOST_FILES,
+    SKIPPED,
+    Folder,
+    FolderCorpus,
+    FolderScan,
+    entry_id,
+    natural_words,
+)
+from septet.retrieval.corpora.legs import VaultSearch, limit_of, time_left
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import changed_hit
-from septet.retrieval.knowledge import Knowledge, items_of
+from septet.retrieval.knowledge import Knowledge
 
 #: Retired names with the canonical ones, or a JSON file of these.
 ContractLike: TypeAlias = "Mapping[str, str] | str | os.PathLike[str]"
@@ -164,7 +171,7 @@ def names_in(query: str) -> list[str]:
     return [name for name in dict.fromkeys(last) if len(name) >= LEAST_NAME][:MOST_NAMES]
 
 
-class SymbolCorpus:
+class SymbolCorpus(FolderCorpus):
     """Definitions as entries of kind ``symbol``, with path and line: functions, classes, types, constants.
 
     A light scanner reads the common languages line by line; a file is read again when its size or time changes. The
@@ -185,9 +192,6 @@ class SymbolCorpus:
         QueryError: an argument is invalid.
     """
 
-    #: It waits for no other machine.
-    local = True
-
     def __init__(
         self,
         folder: Folder | str | os.PathLike[str],
@@ -198,11 +202,9 @@ class SymbolCorpus:
         skip: Iterable[str] = SKIPPED,
         most_files: int = MOST_FILES,
     ) -> None:
-        self.name = utf8(name, "name", QueryError, 256)
-        self._folder = folder if isinstance(folder, Folder) else Folder(folder, skip=skip, most_files=most_files)
+        super().__init__(name, folder, skip, most_files)
         self._renames = None if contract is None else Renames(contract, self._folder.path)
-        self._knowledge = knowledge
-        self._cache = EntryCache()
+        self._vault = None if knowledge is None else VaultSearch(name, knowledge, {}, kinds=["symbol"])
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``symbols``, with a contract ``renamed``, and with a vault ``vector``.
@@ -210,7 +212,7 @@ class SymbolCorpus:
         Raises:
             StoreError: the vault cannot be read.
         """
-        limit = max(1, min(request.limit, MOST_ITEMS))
+        limit = limit_of(request)
         lists: dict[str, list[Hit]] = {}
         notes: list[Note] = []
         if request.mode != "vector":
@@ -221,18 +223,12 @@ class SymbolCorpus:
                 lists["renamed"] = self._renamed(scan, request.query)[:limit]
                 if self._renames.fault is not None:
                     notes.append(Note("corpus_failed", self._renames.fault, "fix the file", self.name))
-        if self._knowledge is not None and request.mode != "full_text" and request.variant == 0:
-            vectors = request._replace(mode="vector")
-            legs = searched_legs(self._knowledge, vectors, tier=self.name, limit=limit, kinds=["symbol"])
-            lists["vector"] = list(legs.vector or ())
-            notes += [note for note in legs.notes if request.mode == "vector" or note.code != "no_embedder"]
+        if self._vault is not None and request.mode != "full_text" and request.variant == 0:
+            found = self._vault.searched(request._replace(mode="vector"), limit)
+            lists["vector"] = list(found.lists.get("vector", ()))
+            notes += [note for note in found.notes if request.mode == "vector" or note.code != "no_embedder"]
             _average(lists)
-        for hits in lists.values():
-            self._cache.keep(hits)
-        store = self._folder.path
-        ranked = [
-            RankedList(name, self.name, items_of(store, hits), variant=request.variant) for name, hits in lists.items()
-        ]
+        ranked = [self._list(name, request, hits) for name, hits in lists.items()]
         named = max((hit.confidence for hit in lists.get("symbols", ())), default=0.0)
         return CorpusAnswer(ranked, ["symbol_proximity"], notes, confidence=named or None)
 
@@ -242,9 +238,9 @@ class SymbolCorpus:
         Raises:
             StoreError: the vault cannot be read.
         """
-        entry = self._cache.get(entry_id)
-        if entry is None and self._knowledge is not None:
-            entry = self._knowledge.get(entry_id)
+        entry = super().get(entry_id)
+        if entry is None and self._vault is not None:
+            entry = self._vault.get(entry_id)
         return entry if entry is not None and entry.kind == "symbol" else None
 
     def definitions(self) -> Iterator[Entry]:

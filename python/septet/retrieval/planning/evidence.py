@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isnan
 from typing import Literal, TypeAlias
@@ -34,8 +33,6 @@ BUCKETS: Mapping[str, str] = {
 #: Places whose hits are not local evidence: if only these have hits, the documented rule verifies.
 _NOT_LOCAL = frozenset({"web", "symbol"})
 MOST_BUCKETS = 8
-#: Titles that share a word of at least this many letters, of hits above this score, count as contradictory.
-LEAST_LETTERS, LEAST_SCORE = 4, 0.01
 #: The link type of a contradiction.
 CONTRADICTS = "contradicts"
 
@@ -266,23 +263,6 @@ def is_better(first: Evidence, second: Evidence) -> bool:
     return higher or second.source_diversity > first.source_diversity
 
 
-def contradicting_titles(hits: Sequence[tuple[str, float]]) -> int:
-    """Return the number of hits that the documented rule counts as contradictory: the best two, or none.
-
-    These have scores above 0.01 and different titles that share a word of four letters or more. Weak evidence:
-    `linked_contradictions` counts explicit links.
-
-    Args:
-        hits: title and score of the hits, best first.
-    """
-    if len(hits) < 2:
-        return 0
-    (title, first), (other_title, second) = hits[:2]
-    if not (first > LEAST_SCORE and second > LEAST_SCORE) or title.casefold() == other_title.casefold():
-        return 0
-    return 2 if _long_words(title) & _long_words(other_title) else 0
-
-
 def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, str]]) -> int:
     """Return the number of hits with a link of type ``contradicts`` from or to another hit.
 
@@ -296,11 +276,6 @@ def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, st
         if type_ == CONTRADICTS and source != target and source in among and target in among:
             flagged.update((source, target))
     return len(flagged)
-
-
-def _long_words(title: str) -> frozenset[str]:
-    words = re.findall(r"[^\W_]+", title.casefold())
-    return frozenset(word for word in words if len(word) >= LEAST_LETTERS)
 
 
 def _local(hits: Mapping[str, int]) -> bool:

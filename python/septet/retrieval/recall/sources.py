@@ -8,31 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError, TierError
 from septet.inputs.arguments import listed, real, shown, utf8, whole
-from septet.model.entry import Entry
 from septet.profiles import ProfileLike, resolve
-from septet.retrieval.corpora.legs import MOST_ITEMS, searched_legs
-from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
-from septet.retrieval.knowledge import Knowledge, items_of, store_of
-from septet.retrieval.recall.recalling import TEXT, VECTOR, within_of
+from septet.retrieval.corpora.legs import MOST_ITEMS, VaultSearch
+from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
+from septet.retrieval.knowledge import Knowledge
+from septet.retrieval.recall.recalling import within_of
 from septet.retrieval.recall.settings import BASE_PROFILE
 
 if TYPE_CHECKING:
     from septet.model.explanation import Explanation
+    from septet.query.options import Leg
     from septet.retrieval.recall.settings import RecallSettings, Role
 
-MOST_WEIGHT, MOST_NAME = 1e9, 256
-#: Backend of each list in the account of a retrieval.
-BACKENDS = {TEXT: "bm25", VECTOR: "vector"}
+MOST_WEIGHT = 1e9
 
 
-class VaultCorpus:
+class VaultCorpus(VaultSearch):
     """Kinds of entries of a vault, or all of them, as a corpus: one list by words, and one by vectors.
 
     Every filter applies to both lists, before ranking.
     """
-
-    #: It waits for no other machine, except an embedder's.
-    local = True
 
     def __init__(
         self,
@@ -70,20 +65,19 @@ class VaultCorpus:
             QueryError: an argument is invalid.
             ProfileError: the profile is unknown.
         """
-        self._name = utf8(name, "name", QueryError, MOST_NAME)
         if not callable(getattr(knowledge, "search", None)):
             raise QueryError(f"knowledge is {shown(knowledge)}: wanted a Vault or a Federation")
-        self._knowledge = knowledge
-        self._store = store_of(knowledge)
         several = (kinds,) if isinstance(kinds, str) else kinds
         self._kinds = (
             None if several is None else tuple(listed(several, "kinds", QueryError, "a list of kinds", of=str))
         )
+        self._ranking = resolve(profile)
+        backends: dict[Leg, str] = {"text": f"{name}_bm25", "vector": f"{name}_vector"}
+        super().__init__(name, knowledge, backends, kinds=self._kinds, profile=self._ranking)
         if where is not None and not isinstance(where, Mapping):
             raise QueryError(f"where is {shown(where)}: wanted a filter, as a dict")
         self._limit = None if limit is None else whole(limit, "limit", QueryError, 1, MOST_ITEMS)
         self._weight = real(weight, "weight", QueryError, 0, MOST_WEIGHT)
-        self._profile = resolve(profile)
         if not isinstance(role, str) or role not in ("knowledge", "session", "other"):
             raise QueryError(f"role is {shown(role)}: wanted knowledge, session or other")
         self._role = role
@@ -96,11 +90,6 @@ class VaultCorpus:
         if confidence_above is not None:
             least = real(confidence_above, "confidence_above", QueryError)
             self._filters.append({"$nor": [{"attrs.confidence": {"$lte": least}}]})
-
-    @property
-    def name(self) -> str:
-        """The name that lists, hits and notes carry."""
-        return self._name
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``text`` and ``vector``, by the mode; none if the scope excludes the source.
@@ -118,24 +107,12 @@ class VaultCorpus:
         if within == "session" and request.mode == "hybrid":
             request = request._replace(mode="full_text")
         filters = [*self._filters, *self._narrowed(request.scope, within)]
-        legs = searched_legs(
-            self._knowledge,
-            request,
-            tier=self._name,
-            limit=request.limit if self._limit is None else min(self._limit, request.limit),
-            kinds=self._kinds,
-            where={"$and": filters} if filters else None,
-            profile=self._profile,
-        )
-        lists = [
-            RankedList(name, self._name, items_of(self._store, hits), self._weight, request.variant)
-            for name, hits in ((TEXT, legs.text), (VECTOR, legs.vector))
-            if hits is not None
-        ]
-        backends = [f"{self._name}_{BACKENDS[ranked.name]}" for ranked in lists]
+        found = self.searched(request, self._most(request), {"$and": filters} if filters else None)
         # Memories belong to the sources of their kind: the note does not apply.
-        notes = [note for note in legs.notes if note.code != "memories_left_out"]
-        return CorpusAnswer(lists, backends, notes, legs.step, confidence=legs.confidence)
+        notes = [note for note in found.notes if note.code != "memories_left_out"]
+        lists = [self._list(name, request, hits, self._weight) for name, hits in found.lists.items()]
+        backends = [self._backends[leg] for leg in found.legs]
+        return CorpusAnswer(lists, backends, notes, found.step, confidence=found.confidence)
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Explanation | None:
         """Return why its words and filters miss an entry; None if unknown, or if the scope excludes the source.
@@ -148,17 +125,12 @@ class VaultCorpus:
             return None
         where = _beside([*self._filters, *self._narrowed(request.scope, within)])
         options: dict[str, Any] = {"kinds": self._kinds, "where": where}
-        limit = request.limit if self._limit is None else min(self._limit, request.limit)
-        explanation: Explanation = explain(request.query, entry_id, limit=limit, profile=self._profile, **options)
+        limit = self._most(request)
+        explanation: Explanation = explain(request.query, entry_id, limit=limit, profile=self._ranking, **options)
         return _with_fields(explanation, where or {})
 
-    def get(self, entry_id: str) -> Entry | None:
-        """Return a whole entry by its id; None if there is none.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
-        return self._knowledge.get(entry_id)
+    def _most(self, request: CorpusRequest) -> int:
+        return request.limit if self._limit is None else min(self._limit, request.limit)
 
     def _is_left_out(self, within: str) -> bool:
         if within == "session":

@@ -1,35 +1,17 @@
-"""The documented rules of the corpora as pure functions: scores, passages and chunks, without a vault."""
+"""The documented rules of corpora as pure functions over a few texts: memories, chunks, paths and names."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-#: Factor of a document's score by the state in its front matter; 1 for any other state.
-STATUS_FACTORS: Mapping[str, float] = {
-    "current": 1.2,
-    "experimental": 0.8,
-    "research": 0.6,
-    "roadmap": 0.6,
-    "legacy": 0.2,
-    "deprecated": 0.2,
-}
-#: State of a document without one.
-NO_STATUS = "current"
-HALF_LIFE_DAYS = 180.0
-LEAST_AGE_FACTOR = 0.1
-SECONDS_A_DAY = 86_400.0
-#: Two hits contradict each other if both score more than this and share a word of at least this many letters in their
-#: titles.
-LEAST_CONTRADICTING, CONTRADICTING_CHARS = 0.01, 4
+from septet.retrieval.corpora.folders import path_words
+from septet.retrieval.corpora.memory import age_factor, best_lines, contradicting, status_factor, words_of
+
 CHUNK_BYTES = 4096
 FOUND, PROMINENT = 1.0, 1.3
-VECTOR_SCALE = 2.0
-_WORD = re.compile(r"[^\W_]+")
-_PATH_WORD = re.compile(r"[A-Za-z0-9_\-/.]+")
 
 
 class RuleDocument(NamedTuple):
@@ -60,11 +42,6 @@ class MemoryHit(NamedTuple):
     score: float
     snippet: str
     contradiction: bool
-
-
-def words_of(text: str) -> list[str]:
-    """Return the lower-cased runs of letters and digits."""
-    return _WORD.findall(text.lower())
 
 
 def rank_memories(
@@ -131,63 +108,6 @@ def status_of(text: str) -> str | None:
     return None
 
 
-def status_factor(status: object, factors: Mapping[str, float] = STATUS_FACTORS) -> float:
-    """Return the factor of a document's score by its state; 1.0 for an unknown state.
-
-    Args:
-        status: a name in any case; None or an empty name counts as ``current``.
-        factors: by name in lower case.
-    """
-    name = status.strip().lower() if isinstance(status, str) else NO_STATUS if status is None else str(status).lower()
-    return factors.get(name or NO_STATUS, 1.0)
-
-
-def age_factor(age_s: float, half_life_days: float = HALF_LIFE_DAYS, least: float = LEAST_AGE_FACTOR) -> float:
-    """Return the factor of a document's score by its age: ``2 ^ (-days / half life)``, from ``least`` to 1.
-
-    NaN, an unknown age, gives 1.
-    """
-    if not age_s > 0:
-        return 1.0
-    return min(1.0, max(least, math.pow(2.0, max(-1e3, -(age_s / SECONDS_A_DAY) / half_life_days))))
-
-
-def best_lines(text: str, words: Sequence[str]) -> str:
-    """Return the first line that contains most of the words, also as parts of words, with its neighbours."""
-    lines = text.split("\n")
-    best, most = 0, -1
-    for at, line in enumerate(lines):
-        lowered = line.lower()
-        count = sum(1 for word in words if word in lowered)
-        if count > most:
-            best, most = at, count
-    return "\n".join(lines[max(0, best - 1) : best + 2])
-
-
-def contradicting(best: Sequence[tuple[str, float]]) -> frozenset[int]:
-    """Return the places of hits, by title and score, that may contradict each other: the first two, or none.
-
-    Both score more than 0.01, and their different titles share a word of four letters or more.
-    """
-    if len(best) < 2:
-        return frozenset()
-    (title, score), (next_title, next_score) = best[:2]
-    if min(score, next_score) <= LEAST_CONTRADICTING or title == next_title:
-        return frozenset()
-    shared = {word for word in words_of(title) if len(word) >= CONTRADICTING_CHARS} & set(words_of(next_title))
-    return frozenset({0, 1}) if shared else frozenset()
-
-
-def text_score(rank: int) -> float:
-    """Return the documented score of a chunk's rank in the text list: 1 / (1 + rank), ranks from 0."""
-    return 1.0 / (1.0 + rank)
-
-
-def vector_score(cosine: float) -> float:
-    """Return the documented score of a cosine: its double, from 0 to 2; NaN (unknown) stays NaN."""
-    return VECTOR_SCALE * min(1.0, max(0.0, cosine)) if cosine == cosine else cosine
-
-
 def heading_chunks(text: str, most_bytes: int = CHUNK_BYTES) -> list[str]:
     """Split Markdown as documented: a chunk begins at each line with ``# `` or ``## ``, and after ``most_bytes``.
 
@@ -206,11 +126,6 @@ def heading_chunks(text: str, most_bytes: int = CHUNK_BYTES) -> list[str]:
             lines, size = [], 0
     chunks.append("\n".join(lines))
     return [cut for chunk in chunks if (cut := chunk.strip())]
-
-
-def path_words(query: str) -> list[str]:
-    """Return the words of a query for paths: runs of ASCII letters, digits and ``_ - / .``."""
-    return [word for match in _PATH_WORD.findall(query) if (word := match.lower())]
 
 
 def path_score(query: str, path: str) -> float:
