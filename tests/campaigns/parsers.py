@@ -27,10 +27,9 @@ from septet.inputs.documents import Unreadable, parse_document
 from septet.profiles.load import resolve
 from septet.query.web import understood
 from septet.retrieval.config import retrieval_config
-from septet.retrieval.corpora.web.addresses import split_page_url, usable_url
-from septet.retrieval.corpora.web.calls import WebFault
+from septet.retrieval.corpora.web.calls import WebFault, split_page_url, usable_url
+from septet.retrieval.corpora.web.courtesy import robots_of
 from septet.retrieval.corpora.web.html_text import decoded, text_of_html
-from septet.retrieval.corpora.web.robots import robots_of
 from septet.service.configuration import configuration_of
 
 __all__ = ["PARSERS"]

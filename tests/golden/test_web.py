@@ -9,7 +9,7 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import other_recording
-from septet.retrieval.corpora.web.credits import CreditBudget, credits_of, tavily_outcome
+from septet.retrieval.corpora.web.backends import CreditBudget, credits_of, tavily_outcome
 from septet.retrieval.corpora.web.results import (
     WebResult,
     authority,

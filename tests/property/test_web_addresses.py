@@ -9,13 +9,12 @@ from threading import Barrier, Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet.retrieval.corpora.web.backends import _results, _topics
-from septet.retrieval.corpora.web.credits import CreditBudget
-from septet.retrieval.corpora.web.entries import entry_of
+from septet.retrieval.corpora.web.backends import CreditBudget, _results, _topics
 from septet.retrieval.corpora.web.results import (
     WebResult,
     authority,
     canonical_key,
+    entry_of,
     host_of,
     ranked,
     searxng_engines,

@@ -187,7 +187,7 @@ def test_private_addresses_are_refused_also_behind_redirects(
 
 def test_a_redirect_to_a_private_address_is_not_followed(server: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     port = server.url.rpartition(":")[2]
-    monkeypatch.setattr("septet.retrieval.corpora.web.addresses.is_public", lambda address: address != "127.0.0.2")
+    monkeypatch.setattr("septet.retrieval.corpora.web.calls.is_public", lambda address: address != "127.0.0.2")
     server.pages = {"/a": redirect(f"http://127.0.0.2:{port}/b"), "/b": html(LONG)}
     with pytest.raises(WebFault, match="not a public address"):
         read(server, "/a", allow_private=False)
@@ -197,7 +197,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(server: WebServer, monk
 def test_a_name_that_leads_elsewhere_when_it_is_asked_again_is_asked_once(
     server: WebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("septet.retrieval.corpora.web.addresses.is_public", lambda address: address == "127.0.0.1")
+    monkeypatch.setattr("septet.retrieval.corpora.web.calls.is_public", lambda address: address == "127.0.0.1")
     server.pages = {"/a": html(LONG)}
     real, addresses = socket.getaddrinfo, ["127.0.0.1"]
 

@@ -14,7 +14,7 @@ from embedding_server import Reply
 from septet.model.entry import Entry
 from septet.query.refine import deadline_of
 from septet.retrieval.corpora.web import WebCorpus, WebOptions
-from septet.retrieval.corpora.web.credits import CreditBudget
+from septet.retrieval.corpora.web.backends import CreditBudget
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.planning.policy import Policy
 from web_server import TAVILY_KEY, WebServer, query_of, results, urls_of, values_of

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet.errors import QueryError
-from septet.retrieval.corpora.web.addresses import is_public, usable_url
+from septet.retrieval.corpora.web.calls import is_public, usable_url
+from septet.retrieval.corpora.web.courtesy import robots_of
 from septet.retrieval.corpora.web.html_text import decoded, text_of_html
 from septet.retrieval.corpora.web.pages import PageReader, PageRules
-from septet.retrieval.corpora.web.robots import robots_of
 
 PAGE = """<!DOCTYPE html><html><head><title>Doves &amp; more</title><style>p { color: red }</style>
 <script>if (1 < 2) { document.write("<p>unseen</p>") }</script></head>
@@ -149,7 +149,7 @@ def test_any_robots_txt_has_rules(text: str, path: str) -> None:
 
 
 def test_without_the_extra_an_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("septet.retrieval.corpora.web.robots.find_spec", lambda name: None)
+    monkeypatch.setattr("septet.retrieval.corpora.web.courtesy.find_spec", lambda name: None)
     with pytest.raises(QueryError, match=r"pip install 'septet\[web\]'"):
         PageReader(PageRules())
     PageReader(PageRules(robots=False)).close()

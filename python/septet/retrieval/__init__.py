@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from septet.retrieval.corpora.given import CorpusLike as CorpusLike
     from septet.retrieval.corpora.given import FunctionCorpus as FunctionCorpus
     from septet.retrieval.corpora.given import Searches as Searches
+    from septet.retrieval.corpora.web.backends import CreditBudget as CreditBudget
     from septet.retrieval.corpora.web.backends import WebSearch as WebSearch
     from septet.retrieval.corpora.web.corpus import WebCorpus as WebCorpus
     from septet.retrieval.corpora.web.corpus import WebOptions as WebOptions
-    from septet.retrieval.corpora.web.credits import CreditBudget as CreditBudget
     from septet.retrieval.corpora.web.results import WebResult as WebResult
     from septet.retrieval.corpus import Corpus as Corpus
     from septet.retrieval.corpus import CorpusAnswer as CorpusAnswer
@@ -54,9 +54,8 @@ else:
         "account.explaining": "CorpusReport ListReport RetrievalExplanation",
         "config": "FusionRule RetrievalConfig RetrievalConfigLike RetrievalProfile",
         "corpora.given": "CorpusLike FunctionCorpus Searches",
-        "corpora.web.backends": "WebSearch",
+        "corpora.web.backends": "CreditBudget WebSearch",
         "corpora.web.corpus": "WebCorpus WebOptions",
-        "corpora.web.credits": "CreditBudget",
         "corpora.web.results": "WebResult",
         "corpus": "Corpus CorpusAnswer CorpusRequest Item RankedList RetrievalMode",
         "expansion.chat": "ChatExpander",

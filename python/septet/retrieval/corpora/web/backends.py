@@ -1,4 +1,4 @@
-"""Back ends: SearXNG, DuckDuckGo's instant answers, Tavily, or an application's function."""
+"""Back ends: SearXNG, DuckDuckGo's instant answers, Tavily with a budget of credits, or an application's function."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote, urlencode, urlsplit
 
+from septet._core import Lock
+from septet.errors import QueryError
 from septet.files.redaction import encodable
-from septet.inputs.arguments import shown
+from septet.inputs.arguments import shown, whole
+from septet.net.calls import Answer
 from septet.notes import Note
-from septet.retrieval.corpora.web.addresses import usable_url
-from septet.retrieval.corpora.web.calls import MAX_JSON_BYTES, USER_AGENT, NotSent, WebCalls, WebFault, json_of
+from septet.retrieval.corpora.web.calls import (
+    MAX_JSON_BYTES,
+    USER_AGENT,
+    NotSent,
+    WebCalls,
+    WebFault,
+    json_of,
+    usable_url,
+)
 from septet.retrieval.corpora.web.courtesy import Courtesy
-from septet.retrieval.corpora.web.credits import LOW_CREDITS, CreditBudget, credits_of
 from septet.retrieval.corpora.web.results import WebResult, host_of
+from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
 DUCKDUCKGO_URL = "https://api.duckduckgo.com/"
@@ -30,6 +40,12 @@ MOST_TITLE_CHARS, MOST_TEXT_CHARS = 500, 8_000
 MOST_TOPICS = 1_000
 #: Maximum abandoned calls of a function still running; at the maximum it is skipped.
 MOST_LATE = 4
+#: The outcome of a request to Tavily.
+Outcome: TypeAlias = Literal["off", "budget_exhausted", "call"]
+#: At this many credits or fewer a note warns.
+LOW_CREDITS = 20
+#: Maximum credits of a budget.
+MOST_CREDITS = 1_000_000
 
 #: A function of the query and the number of results; returns dicts with ``url`` and optionally ``title``, ``text`` (or
 #: ``content``, ``snippet``, ``description``), ``score`` and ``engine``, best first.
@@ -72,7 +88,31 @@ class Backend(Protocol):
         """Close its connections."""
 
 
-class SearXNG:
+class _JsonService:
+    """A search service with a query in its address, called by one search at a time."""
+
+    name: ClassVar[str]
+    _label: ClassVar[str]
+
+    def __init__(
+        self, url: str, limit: int, user_agent: str, *, pause_s: float = 0.0, secrets: Sequence[str] = ()
+    ) -> None:
+        self._url, self._limit = url, limit
+        self._calls = WebCalls(self._label, secrets=secrets, user_agent=user_agent)
+        self._courtesy = Courtesy(pause_s)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._calls.close()
+
+    def _answer(self, sent: WebRequest, **params: str) -> Answer:
+        query = urlencode({"q": sent.query, "format": "json", **params}, errors="replace")
+        url = f"{self._url}{'&' if '?' in self._url else '?'}{query}"
+        with self._courtesy.turn(self.name, sent.ends_at):
+            return self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
+
+
+class SearXNG(_JsonService):
     """A SearXNG server.
 
     Args:
@@ -82,25 +122,20 @@ class SearXNG:
         limit: maximum results.
     """
 
-    name = "searxng"
+    name, _label = "searxng", "SearXNG"
 
     def __init__(
         self, url: str, *, engines: str | None, language: str | None, limit: int, user_agent: str = USER_AGENT
     ) -> None:
         base = url.partition("#")[0].partition("?")[0].rstrip("/")
-        self._url = base if base.endswith("/search") else f"{base}/search"
-        self._fixed = {"format": "json", **({"engines": engines} if engines else {})}
-        self._fixed |= {"language": language} if language else {}
-        self._limit = limit
         password = urlsplit(url).password
-        self._calls = WebCalls("SearXNG", secrets=[unquote(password)] if password else [], user_agent=user_agent)
-        self._courtesy = Courtesy(0.0)
+        secrets = [unquote(password)] if password else []
+        super().__init__(base if base.endswith("/search") else f"{base}/search", limit, user_agent, secrets=secrets)
+        self._fixed = {name: value for name, value in (("engines", engines), ("language", language)) if value}
 
     def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
-        url = _with_query(self._url, {"q": sent.query, **self._fixed})
-        with self._courtesy.turn(self.name, sent.ends_at):
-            answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
+        answer = self._answer(sent, **self._fixed)
         if answer.status == 403:
             raise WebFault("SearXNG answered 403", "add json to search.formats in its settings.yml")
         body = json_of(self._calls, "SearXNG", answer)
@@ -109,37 +144,90 @@ class SearXNG:
             raise WebFault("SearXNG sent JSON without results", "is searxng_url the address of a SearXNG server?")
         return list(islice(_results(results, self.name), self._limit))
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._calls.close()
 
-
-class DuckDuckGo:
+class DuckDuckGo(_JsonService):
     """DuckDuckGo's instant answers: the abstract of a subject and related topics, grouped or not."""
 
-    name = "duckduckgo"
+    name, _label = "duckduckgo", "DuckDuckGo"
 
     def __init__(self, *, limit: int, pause_s: float, url: str = DUCKDUCKGO_URL, user_agent: str = USER_AGENT) -> None:
-        self._url = url
-        self._limit = limit
-        self._calls = WebCalls("DuckDuckGo", user_agent=user_agent)
-        self._courtesy = Courtesy(pause_s)
+        super().__init__(url, limit, user_agent, pause_s=pause_s)
 
     def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
         # Without no_redirect, a query such as "!w x" redirects to another service.
-        params = {"q": sent.query, "format": "json", "no_html": "1", "skip_disambig": "1", "no_redirect": "1"}
-        with self._courtesy.turn(self.name, sent.ends_at):
-            url = _with_query(self._url, params)
-            answer = self._calls.send("GET", url, timeout_s=sent.left_s, max_bytes=MAX_JSON_BYTES, headers=_JSON)
-        body = json_of(self._calls, "DuckDuckGo", answer)
+        body = json_of(self._calls, "DuckDuckGo", self._answer(sent, no_html="1", skip_disambig="1", no_redirect="1"))
         if not isinstance(body, Mapping):
             raise WebFault("DuckDuckGo sent JSON that is not an object")
         return list(islice(_results(_topics(body), self.name), self._limit))
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._calls.close()
+
+def tavily_outcome(
+    *,
+    enabled: bool,
+    on_empty: bool,
+    on_weak: bool,
+    local_empty: bool,
+    quality: float,
+    threshold: float,
+    budget_remaining: int,
+) -> Outcome:
+    """Return the decision to call Tavily after the other corpora.
+
+    Args:
+        on_empty: call it if they have no hits.
+        on_weak: call it if the evidence is weak.
+        local_empty: True if they have no hits.
+        quality: of the evidence, 0 to 1.
+        threshold: below it, evidence is weak.
+        budget_remaining: remaining credits.
+    """
+    if not (enabled and ((on_empty and local_empty) or (on_weak and quality < threshold))):
+        return "off"
+    return "call" if budget_remaining > 0 else "budget_exhausted"
+
+
+def credits_of(search_depth: str) -> int:
+    """Return the price of a call: 2 credits for the depth ``advanced``, 1 for any other."""
+    return 2 if search_depth == "advanced" else 1
+
+
+class CreditBudget:
+    """A limited number of credits. Safe to share between threads and corpora.
+
+    A forked child starts with the remaining credits, and counts separately from then on.
+
+    Args:
+        credits: the number of credits, 0 to 1,000,000.
+
+    Raises:
+        QueryError: the number is out of range.
+    """
+
+    def __init__(self, credits: int) -> None:
+        self._left = whole(credits, "credits", QueryError, 0, MOST_CREDITS)
+        self.after_fork()
+        renew_in_children(self)
+
+    def __repr__(self) -> str:
+        return f"CreditBudget({self._left} left)"
+
+    def after_fork(self) -> None:
+        """Reset the lock in a forked child."""
+        self._lock = Lock()
+
+    @property
+    def left(self) -> int:
+        """Remaining credits."""
+        return self._left
+
+    def spend(self, credits: int) -> int | None:
+        """Take credits before a call, and return the rest; None, without taking any, if too few remain."""
+        with self._lock.hold():
+            if credits > self._left:
+                return None
+            self._left -= credits
+            return self._left
 
 
 class Tavily:
@@ -167,9 +255,7 @@ class Tavily:
         self._key = key
         self._body = {"search_depth": depth, "max_results": limit}
         self._price = credits_of(depth)
-        self._limit = limit
-        self._url = url
-        self._user_agent = user_agent
+        self._limit, self._url, self._user_agent = limit, url, user_agent
         self._opened: tuple[str, WebCalls] | None = None
         self.budget = budget
 
@@ -226,8 +312,7 @@ class OwnSearch:
     name = "web"
 
     def __init__(self, search: WebSearch, *, limit: int) -> None:
-        self._search = search
-        self._limit = limit
+        self._search, self._limit = search, limit
         #: Abandoned calls.
         self._late: list[Future[list[Any]]] = []
 
@@ -260,10 +345,6 @@ class OwnSearch:
 
 _BUDGET = "raise tavily_credit_budget_per_session"
 _JSON = {"accept": "application/json"}
-
-
-def _with_query(url: str, values: Mapping[str, str]) -> str:
-    return f"{url}{'&' if '?' in url else '?'}{urlencode(values, errors='replace')}"
 
 
 def _results(items: Iterable[Any], backend: str) -> Iterator[WebResult]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from septet._core import Lock
 from septet.errors import QueryError, SeptetError
 from septet.files.redaction import Redactor
 from septet.inputs.arguments import called, real, shown, utf8
@@ -17,28 +15,38 @@ from septet.model.results import Hit, Scored, hits_of
 from septet.notes import Note
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
+from septet.retrieval.corpora.legs import RecentEntries
 from septet.retrieval.corpora.web.asking import Services, WebHits
 from septet.retrieval.corpora.web.backends import (
     DUCKDUCKGO_URL,
     TAVILY_URL,
     Backend,
+    CreditBudget,
     DuckDuckGo,
     OwnSearch,
     SearXNG,
     Tavily,
     WebSearch,
+    tavily_outcome,
 )
 from septet.retrieval.corpora.web.calls import USER_AGENT
-from septet.retrieval.corpora.web.credits import CreditBudget, tavily_outcome
-from septet.retrieval.corpora.web.entries import KIND, TAVILY, entry_of
 from septet.retrieval.corpora.web.keeping import Keeper
-from septet.retrieval.corpora.web.pages import PageReader, PageRules, WebPage
-from septet.retrieval.corpora.web.results import WebResult, ranked, scored, searxng_engines, searxng_language
+from septet.retrieval.corpora.web.pages import PageReader, PageRules
+from septet.retrieval.corpora.web.results import (
+    KIND,
+    TAVILY,
+    WebPage,
+    WebResult,
+    entry_of,
+    ranked,
+    scored,
+    searxng_engines,
+    searxng_language,
+)
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import changed_hit
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
 from septet.retrieval.planning.policy import Policy
-from septet.system.forks import renew_in_children
 
 TIMEOUT_S = 8.0
 #: Share of the time for search services, if pages are read afterwards.
@@ -69,7 +77,7 @@ class WebOptions(NamedTuple):
     tavily_url: str = TAVILY_URL
 
 
-class WebCorpus:
+class WebCorpus(RecentEntries):
     """Pages of the web, from search services: SearXNG, else DuckDuckGo, else Tavily; the first with results.
 
     Nothing is sent unless ``web_enabled`` of the policy is True. SearXNG is used if the policy has its address,
@@ -113,38 +121,40 @@ class WebCorpus:
             raise QueryError(f"budget is {shown(budget)}: wanted a CreditBudget")
         if redactor is not None and not isinstance(redactor, Redactor):
             raise QueryError(f"redactor is {shown(redactor)}: wanted a Redactor")
+        super().__init__(self.name, STORE if knowledge is None else store_of(knowledge), MOST_RECENT)
         self._policy = policy
         self._options = _checked(options)
         self.budget = budget or CreditBudget(policy.tavily_credit_budget_per_session)
         self._redactor = redactor or Redactor()
         self._services = Services(_backends(policy, self._options, self.budget, called(web, "web", QueryError)))
-        reads = policy.web_enabled and policy.web_read_pages
-        self._reader = PageReader(_page_rules(policy, self._options)) if reads else None
+        self._reader: PageReader | None = None
+        if policy.web_enabled and policy.web_read_pages:
+            rules = PageRules(
+                timeout_s=policy.scraper_timeout_ms / 1_000,
+                min_density=policy.scraper_min_text_density,
+                robots=policy.scraper_robots_txt_respect,
+                pause_s=policy.web_pause_ms / 1_000,
+                allow_private=policy.web_allow_private,
+                user_agent=self._options.user_agent,
+            )
+            self._reader = PageReader(rules)
         self._keeper = Keeper(knowledge) if knowledge is not None and policy.persist_web_hits else None
         self._knowledge = knowledge
-        self._store = STORE if knowledge is None else store_of(knowledge)
-        self._recent: OrderedDict[str, Entry] = OrderedDict()
-        self.after_fork()
-        renew_in_children(self)
 
     def __repr__(self) -> str:
         asks = ", ".join(self._services.names) or "no service"
         return f"WebCorpus({'asks ' + asks if self._policy.web_enabled else 'off'})"
 
-    def after_fork(self) -> None:
-        """Reset the lock in a forked child."""
-        self._lock = Lock()
-
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the web hits of a phrasing; empty, and nothing is sent, while the web is disabled."""
         query = self._query(request)
-        if not self._policy.web_enabled or not query or request.variant:
-            return CorpusAnswer([self._list("web", request, [])])
-        if not self._services.names:
+        if self._policy.web_enabled and query and not request.variant and self._services.names:
+            return self._results_of(query, request, None)
+        notes = []
+        if self._policy.web_enabled and query and not request.variant:
             cure = "set searxng_url, or switch duckduckgo_fallback_enabled or tavily_enabled on"
-            note = Note("web_failed", "no search service is configured", cure)
-            return CorpusAnswer([self._list("web", request, [])], notes=[note])
-        return self._results_of(query, request, None)
+            notes = [Note("web_failed", "no search service is configured", cure)]
+        return CorpusAnswer([self._list("web", request, [])], notes=notes)
 
     def corrective(self, request: CorpusRequest, *, local_empty: bool, quality: float) -> CorpusAnswer | None:
         """Return Tavily's hits if the policy uses it after the other corpora; else None.
@@ -168,8 +178,7 @@ class WebCorpus:
 
     def get(self, entry_id: str) -> Entry | None:
         """Return the entry of a web hit, by its id."""
-        with self._lock.hold():
-            recent = self._recent.get(entry_id)
+        recent = super().get(entry_id)
         return recent if recent is not None or self._knowledge is None else self._knowledge.get(entry_id)
 
     def flush(self, timeout_s: float = FLUSH_S) -> bool:
@@ -216,10 +225,8 @@ class WebCorpus:
 
     def _stored_hits(self, query: str, request: CorpusRequest, ends_at: float, notes: list[Note]) -> list[RankedList]:
         """Return stored hits of earlier searches, as a list; none without a vault."""
-        if self._keeper is None or self._knowledge is None:
-            return []
         limit = min(request.limit, self._policy.searxng_max_urls_to_scrape)
-        if limit < 1:
+        if self._keeper is None or self._knowledge is None or limit < 1:
             return []
         left_s = max(0.01, ends_at - time.monotonic())
         try:
@@ -228,7 +235,8 @@ class WebCorpus:
             reason = str(fault) if isinstance(fault, SeptetError) else type(fault).__name__
             notes.append(Note("web_failed", f"stored web hits cannot be searched: {reason}"))
             return []
-        return [self._list("kept", request, [changed_hit(hit, tier=self.name) for hit in hits])]
+        items = items_of(self._store, [changed_hit(hit, tier=self.name) for hit in hits])
+        return [RankedList("kept", self.name, items, variant=request.variant)]
 
     def _read(self, results: Sequence[WebResult], ends_at: float) -> tuple[dict[str, WebPage], list[Note]]:
         """Return the pages read in time, by the addresses of the results."""
@@ -254,12 +262,6 @@ class WebCorpus:
             )
             if entry is not None:
                 pairs.append((entry, result))
-        with self._lock.hold():
-            for entry, _ in pairs:
-                self._recent[entry.id] = entry
-                self._recent.move_to_end(entry.id)
-            while len(self._recent) > MOST_RECENT:
-                self._recent.popitem(last=False)
         scores: list[Scored] = [(scored(result), self.name, {}, {}, 0.0, {}) for _, result in pairs]
         terms = parse(query, TextRules.known())
         return hits_of(
@@ -270,9 +272,6 @@ class WebCorpus:
             around=True,
             snippet_chars=SNIPPET_CHARS,
         )
-
-    def _list(self, name: str, request: CorpusRequest, hits: Sequence[Hit]) -> RankedList:
-        return RankedList(name, self.name, items_of(self._store, hits), variant=request.variant)
 
 
 def _checked(options: WebOptions | None) -> WebOptions:
@@ -293,17 +292,6 @@ def _header(value: object, name: str) -> str:
     if not text or not text.isascii() or not text.isprintable():
         raise QueryError(f"{name} is {shown(value)}: wanted printable ASCII")
     return text
-
-
-def _page_rules(policy: Policy, options: WebOptions) -> PageRules:
-    return PageRules(
-        timeout_s=policy.scraper_timeout_ms / 1_000,
-        min_density=policy.scraper_min_text_density,
-        robots=policy.scraper_robots_txt_respect,
-        pause_s=policy.web_pause_ms / 1_000,
-        allow_private=policy.web_allow_private,
-        user_agent=options.user_agent,
-    )
 
 
 def _backends(policy: Policy, options: WebOptions, budget: CreditBudget, web: WebSearch | None) -> list[Backend]:

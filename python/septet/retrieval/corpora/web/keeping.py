@@ -13,7 +13,7 @@ from septet._core import Lock
 from septet.errors import printable
 from septet.inputs.arguments import cut
 from septet.model.entry import Entry
-from septet.retrieval.corpora.web.entries import DAY_S, KIND
+from septet.retrieval.corpora.web.results import DAY_S, KIND
 from septet.retrieval.knowledge import Knowledge
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread

@@ -11,11 +11,25 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
 from septet._core import Lock
-from septet.retrieval.corpora.web.addresses import public_addresses, split_page_url, usable_url
-from septet.retrieval.corpora.web.calls import USER_AGENT, WebCalls, WebFault, faulty
-from septet.retrieval.corpora.web.courtesy import Courtesy
+from septet.retrieval.corpora.web.calls import (
+    USER_AGENT,
+    WebCalls,
+    WebFault,
+    faulty,
+    public_addresses,
+    split_page_url,
+    usable_url,
+)
+from septet.retrieval.corpora.web.courtesy import (
+    MAX_ROBOTS_BYTES,
+    NOTHING,
+    Courtesy,
+    Robots,
+    expect_protego,
+    robots_of,
+)
 from septet.retrieval.corpora.web.html_text import PageText, decoded, text_of_html
-from septet.retrieval.corpora.web.robots import MAX_ROBOTS_BYTES, NOTHING, Robots, expect_protego, robots_of
+from septet.retrieval.corpora.web.results import WebPage
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
 
@@ -57,18 +71,6 @@ class PageRules(NamedTuple):
     pause_s: float = 0.5
     allow_private: bool = False
     user_agent: str = USER_AGENT
-
-
-class WebPage(NamedTuple):
-    """The text of a page.
-
-    Attributes:
-        url: its final address, after redirects.
-    """
-
-    url: str
-    title: str
-    text: str
 
 
 class PageReader:
@@ -173,15 +175,22 @@ class PageReader:
             target = answer.headers.get("location", "")
             if answer.status not in _REDIRECTS or not target:
                 return url, answer
-            url = usable_url(_joined(url, target)) or "about:blank"
+            try:
+                url = usable_url(urljoin(url, target.strip())) or "about:blank"
+            except ValueError:
+                url = "about:blank"
         raise WebFault(f"the page has more than {MOST_REDIRECTS} redirects")
 
     def _answer(
         self, url: str, host: str, ends_at: float, max_bytes: int, headers: dict[str, str], delay_s: float
     ) -> Answer:
-        if not self._rules.allow_private and _has_proxy():
-            # A proxy would resolve the name itself, and could reach private addresses.
-            public_addresses(host, 80)
+        if not self._rules.allow_private:
+            # Imported late: the import takes longer than the rest of the call.
+            from urllib.request import getproxies
+
+            if getproxies().keys() & {"http", "https", "all"}:
+                # A proxy would resolve the name itself, and could reach private addresses.
+                public_addresses(host, 80)
         with self._courtesy.turn(host, ends_at):
             left_s = ends_at - time.monotonic()
             if left_s <= 0:
@@ -218,39 +227,22 @@ class PageReader:
         return robots
 
     def _fetch_robots(self, origin: str, ends_at: float) -> Robots:
-        headers = {"accept": "text/plain"}
+        """Return the rules of a host: none if it has no file; nothing may be read after another error."""
+        robots = NOTHING
         try:
-            url = f"{origin}/robots.txt"
-            _, answer = self._followed(url, ends_at, MAX_ROBOTS_BYTES, headers, keeps_robots=False)
-            robots = _robots_in(answer, self._rules.user_agent)
+            _, answer = self._followed(
+                f"{origin}/robots.txt", ends_at, MAX_ROBOTS_BYTES, {"accept": "text/plain"}, keeps_robots=False
+            )
+            if 200 <= answer.status < 300:
+                robots = robots_of(answer.body, self._rules.user_agent)
+            elif 400 <= answer.status < 500 and answer.status != 429:
+                robots = Robots()
         except WebFault as fault:
             if not fault.sent:
                 raise
-            robots = NOTHING
         keep_s = _CLOSED_S if robots.closed else _ROBOTS_S
         with self._lock.hold():
             self._robots[origin] = time.monotonic() + keep_s, robots
             if len(self._robots) > MOST_ROBOTS:
                 self._robots.popitem(last=False)
         return robots
-
-
-def _has_proxy() -> bool:
-    # Imported late: the import takes longer than the rest of the call.
-    from urllib.request import getproxies
-
-    return any(name in getproxies() for name in ("http", "https", "all"))
-
-
-def _robots_in(answer: Answer, agent: str) -> Robots:
-    """Return the rules of a response: no rules if there is no file, nothing allowed after a server error."""
-    if 200 <= answer.status < 300:
-        return robots_of(answer.body, agent)
-    return Robots() if 400 <= answer.status < 500 and answer.status != 429 else NOTHING
-
-
-def _joined(url: str, target: str) -> str:
-    try:
-        return urljoin(url, target.strip())
-    except ValueError:
-        return ""

@@ -1,11 +1,18 @@
-"""Results of web searches: their identity, order and quality."""
+"""Results of web searches: their identity, order and quality, and their entries, which are untrusted and masked."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from septet.errors import EntryError
+from septet.files.redaction import Redactor
+from septet.model.drafts import draft
+from septet.model.entry import Entry
 
 _SCHEMES = re.compile(r"(?:\s*https?://)+\s*")
 #: Score of a result without one.
@@ -20,6 +27,11 @@ FULL_SOURCES = 8
 _TOP_WEIGHT, _SOURCES_WEIGHT = 0.7, 0.3
 _ENGINES, _MOST_ENGINES_CHARS = re.compile(r"[A-Za-z0-9,_-]+"), 256
 _LANGUAGE, _MOST_LANGUAGE_CHARS = re.compile(r"[A-Za-z0-9-]+"), 16
+
+
+KIND = "web"
+TAVILY = "tavily"
+DAY_S = 86_400.0
 
 
 class WebResult(NamedTuple):
@@ -37,6 +49,18 @@ class WebResult(NamedTuple):
     text: str = ""
     engine: str = ""
     score: float | None = None
+
+
+class WebPage(NamedTuple):
+    """The text of a page.
+
+    Attributes:
+        url: its final address, after redirects.
+    """
+
+    url: str
+    title: str
+    text: str
 
 
 def canonical_key(url: str) -> str:
@@ -106,3 +130,53 @@ def searxng_language(text: str) -> str | None:
 def _only(value: str, pattern: re.Pattern[str], most: int) -> str | None:
     text = value.strip()
     return text if len(text) <= most and pattern.fullmatch(text) else None
+
+
+def entry_of(
+    result: WebResult, page: WebPage | None, *, backend: str, now: float, keep_days: float, redactor: Redactor | None
+) -> Entry | None:
+    """Return a result as an entry; None if it is invalid.
+
+    Its description is the text of the page, if read, and the context then the service's excerpt.
+
+    Args:
+        backend: the search service.
+        now: epoch seconds.
+        keep_days: validity in days.
+        redactor: masks secrets in the entry; None for no masking.
+    """
+
+    def masked(text: str) -> str:
+        return text if redactor is None else redactor.redact(text).text
+
+    parts = urlsplit(result.url)
+    # Without user name and password.
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else result.url
+    url = masked(bare)
+    uri = f"tavily:{url}" if backend == TAVILY else f"web-ingest:{masked(result.engine)}:{url}"
+    attrs: dict[str, object] = {"url": url, "uri": uri, "engine": masked(result.engine), "backend": backend}
+    attrs |= {"host": host_of(result.url), "retrieved_at": now, "page": page is not None}
+    if result.score is not None:
+        attrs["score"] = result.score
+    # Equal for all addresses with the same canonical key.
+    key = canonical_key(result.url).encode("utf-8", "replace")
+    title = (page.title if page is not None else "") or result.title
+    fields = {
+        "id": f"web-{blake2b(key, digest_size=12).hexdigest()}",
+        "kind": KIND,
+        "type": KIND,
+        "domain": KIND,
+        "title": masked(title),
+        "description": masked(result.text if page is None else page.text),
+        "context": "" if page is None else masked(result.text),
+        "source": url,
+        "trust": "untrusted",
+        "attrs": attrs,
+        "created_at": now,
+        "updated_at": now,
+        "valid_until": now + keep_days * DAY_S,
+    }
+    try:
+        return draft(fields, now=now).entry
+    except EntryError:
+        return None
