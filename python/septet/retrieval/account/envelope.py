@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 from septet.model.codec import Plain
 from septet.notes import Note
-from septet.retrieval.account.accounts import ExpansionTrace, WaveTrace, as_number, as_texts, read_field
+from septet.retrieval.account.accounts import ExpansionTrace, WaveTrace, as_number, read_field
 from septet.retrieval.planning.evidence import BUCKETS, Evidence
 from septet.retrieval.planning.plan import RetrievalPlan
 
@@ -147,8 +147,9 @@ class Envelope(Plain):
         """
         if not isinstance(data, Mapping):
             raise QueryError(f"envelope is {shown(data)}: wanted what Envelope.to_dict returned")
-        known = [member for member in fields(cls) if member.name in data]
-        return cls(**{member.name: read_field(member.name, str(member.type), data[member.name]) for member in known})
+        hints = get_type_hints(cls)
+        known = [member.name for member in fields(cls) if member.name in data]
+        return cls(**{name: read_field(name, hints[name], data[name]) for name in known})
 
     def without_query(self) -> Envelope:
         """Return the envelope without the query, its phrasings, and texts that may quote them."""
@@ -210,7 +211,7 @@ def envelope_of(
     initial = initial or evidence
     notes = tuple(notes)
     verification = next((wave for wave in waves if wave.reason == "verification"), None)
-    backends = as_texts(b for wave in waves if wave.kept for c in wave.asked if c.hits for b in c.backends)
+    backends = tuple(dict.fromkeys(b for wave in waves if wave.kept for c in wave.asked if c.hits for b in c.backends))
     used_vector = any(name.endswith("_vector") for name in backends)
     used_bm25 = any(name.endswith(_LEXICAL) for name in backends)
     places: dict[str, int] = {}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.model.codec import Plain
 from septet.notes import Note
 from septet.retrieval.ordering import labels_of
 
 if TYPE_CHECKING:
-    from septet.model.explanation import Explanation
     from septet.retrieval.account.retrieval import Retrieval
-    from septet.retrieval.corpora.legs import Miss
-    from septet.retrieval.corpus import Corpus, CorpusRequest, RankedList
+    from septet.retrieval.corpus import Corpus, RankedList
+    from septet.retrieval.ordering import Ordered
     from septet.retrieval.rules import Round
     from septet.retrieval.waves import Reply
 
@@ -141,23 +140,22 @@ def explained(
     """
     rounds = retrieval._rounds
     used = next(number for number, entry in enumerate(rounds, 1) if entry.used)
-    place = _place(retrieval, entry_id)
-    lists = [report for number, entry in enumerate(rounds, 1) for report in _lists(number, entry, entry_id)]
-    reports = [
-        report
-        for number, entry in enumerate(rounds, 1)
-        for report in _corpora(number, entry, entry_id, corpora, [listed for listed in lists if listed.wave == number])
-    ]
+    place = _place(retrieval._ordered, entry_id)
+    lists: list[ListReport] = []
+    reports: list[CorpusReport] = []
+    for number, entry in enumerate(rounds, 1):
+        in_wave = _lists(number, entry, entry_id)
+        lists += in_wave
+        reports += _corpora(number, entry, entry_id, corpora, in_wave)
     searched = {report.corpus for report in reports}
     for name, corpus in corpora.items():
         if name not in searched:
             why = retrieval.plan.why(name)
             reports.append(CorpusReport(name, 0, "not asked", _holds(corpus, entry_id), why, {}))
-    is_hit = entry_id in retrieval.ids
     return RetrievalExplanation(
         id=entry_id,
         query=retrieval.query,
-        found=is_hit,
+        found=entry_id in retrieval.ids,
         rank=None if place is None else place.rank,
         of=len(retrieval._ordered.items),
         score=None if place is None else place.score,
@@ -170,9 +168,9 @@ def explained(
     )
 
 
-def _place(retrieval: Retrieval, entry_id: str) -> _Place | None:
-    labels = labels_of(retrieval._ordered.lists)
-    for rank, item in enumerate(retrieval._ordered.items, 1):
+def _place(ordered: Ordered, entry_id: str) -> _Place | None:
+    labels = labels_of(ordered.lists)
+    for rank, item in enumerate(ordered.items, 1):
         if item.item.hit.id == entry_id:
             return _Place(rank, item.fused.score, {labels[at]: part for at, _, part in item.fused.parts})
     return None
@@ -180,29 +178,32 @@ def _place(retrieval: Retrieval, entry_id: str) -> _Place | None:
 
 def _lists(number: int, wave: Round, entry_id: str) -> list[ListReport]:
     """Return the place of an entry in the fused lists of one wave, and in the lists merged into these."""
-    key = next((item.item.key for item in wave.ordered.items if item.item.hit.id == entry_id), None)
-    parts = {} if key is None else _parts(wave, key)
+    ordered = wave.ordered
+    place = _place(ordered, entry_id)
+    parts = {} if place is None else place.breakdown
     reports = []
-    for label, fused in zip(labels_of(wave.ordered.lists), wave.ordered.lists):
-        reports += [_list(number, wave, inner, entry_id, None) for inner in wave.ordered.inner.get(label, ())]
+    for label, fused in zip(labels_of(ordered.lists), ordered.lists):
+        reports += [_list(number, wave, inner, entry_id, None) for inner in ordered.inner.get(label, ())]
         reports.append(_list(number, wave, fused, entry_id, parts.get(label)))
     return reports
-
-
-def _parts(wave: Round, key: str) -> dict[str, float]:
-    labels = labels_of(wave.ordered.lists)
-    fused = next(item.fused for item in wave.ordered.items if item.item.key == key)
-    return {labels[at]: part for at, _, part in fused.parts}
 
 
 def _list(number: int, entry: Round, ranked: RankedList, entry_id: str, part: float | None) -> ListReport:
     at = next((place for place, item in enumerate(ranked.items) if item.hit.id == entry_id), None)
     variants = entry.wave.variants
     query = variants[ranked.variant] if ranked.variant < len(variants) else entry.query
-    rank = None if at is None else at + 1
-    score = None if at is None else ranked.items[at].hit.score
-    name, weight, of = ranked.name, ranked.weight, len(ranked.items)
-    return ListReport(number, ranked.corpus, name, ranked.variant, query, rank, of, weight, score, part)
+    return ListReport(
+        wave=number,
+        corpus=ranked.corpus,
+        list=ranked.name,
+        variant=ranked.variant,
+        query=query,
+        rank=None if at is None else at + 1,
+        of=len(ranked.items),
+        weight=ranked.weight,
+        score=None if at is None else ranked.items[at].hit.score,
+        part=part,
+    )
 
 
 def _corpora(
@@ -225,7 +226,7 @@ def _corpora(
             }[reply.state]
         elif is_listed:
             reason = "it found the entry"
-        elif (explanation := _explanation(corpus, entry.request._replace(query=reply.query), entry_id)) is not None:
+        elif (explanation := _explanation(corpus, entry, reply, entry_id)) is not None:
             filters, reason = explanation.filters, explanation.reason
             holds = getattr(explanation, "holds", holds)
         elif not holds:
@@ -250,11 +251,11 @@ def _holds(corpus: Corpus | None, entry_id: str) -> bool | None:
         return None
 
 
-def _explanation(corpus: Corpus | None, request: CorpusRequest, entry_id: str) -> Explanation | Miss | None:
-    """Return the corpus's own explanation of a missing entry, if it has one."""
+def _explanation(corpus: Corpus | None, entry: Round, reply: Reply, entry_id: str) -> Any:
+    """Return the corpus's own explanation of a missing entry, an `Explanation` or a `Miss`; None if it has none."""
     explain = getattr(corpus, "explain", None)
     try:
-        return None if explain is None else explain(request, entry_id)
+        return None if explain is None else explain(entry.request._replace(query=reply.query), entry_id)
     except Exception:  # noqa: BLE001 - as above
         return None
 
