@@ -13,9 +13,8 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet.net.client import IO
-from septet.retrieval.expansion.chat import ChatExpander
-from septet.retrieval.expansion.expanding import TIMEOUT_S, Expanding
-from septet.retrieval.expansion.phrasings import phrasings_in, variants_of
+from septet.retrieval.expansion.chat import ChatExpander, phrasings_in
+from septet.retrieval.expansion.expanding import TIMEOUT_S, Expanding, variants_of
 
 RECORDED = other_recording("lore-expansion")
 QUERY = "abc"

@@ -6,7 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from septet.errors import QueryError
-from septet.retrieval.expansion.phrasings import MOST_PHRASING_CHARS, phrasings_in, variants_of
+from septet.retrieval.expansion.chat import phrasings_in
+from septet.retrieval.expansion.expanding import MOST_PHRASING_CHARS, variants_of
 
 TEXTS = st.text(st.characters(), max_size=40)
 VALUES = st.recursive(

@@ -70,26 +70,24 @@ class Wave(NamedTuple):
     phrased_ms: float | None = None
 
 
-class Phrased(Protocol):
-    """Other phrasings."""
+class Expansion(NamedTuple):
+    """The phrasings of a query.
 
-    @property
-    def variants(self) -> Sequence[str]:
-        """The original first."""
+    Attributes:
+        variants: the original query, then the others without duplicates.
+        notes: the reason if there are no others.
+        took_ms: duration from the request; 0 for cached phrasings.
+    """
 
-    @property
-    def notes(self) -> Sequence[Note]:
-        """Problems of the rephrasing."""
-
-    @property
-    def took_ms(self) -> float:
-        """Duration in milliseconds."""
+    variants: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
+    took_ms: float = 0.0
 
 
 class Phrasings(Protocol):
     """Phrasings in the making, while the original is searched."""
 
-    def result(self) -> Phrased:
+    def result(self) -> Expansion:
         """Wait for them, at most until their own time limit or the deadline."""
 
 

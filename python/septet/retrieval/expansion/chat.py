@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import SecretStr
@@ -18,7 +20,6 @@ from septet.net.client import IO, ServiceClient
 from septet.net.exchange import exchange
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.expansion.expanding import Expander, Expanding
-from septet.retrieval.expansion.phrasings import phrasings_in
 from septet.retrieval.planning.knobs import Resolver
 
 if TYPE_CHECKING:
@@ -31,11 +32,17 @@ KEY_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_API_KEY", "openrouter": "O
 #: Maximum response: a few phrases with the server's wrapping.
 MAX_CHAT_BYTES = 2**20
 MOST_QUERY_CHARS = 1_000_000
+#: Maximum characters read from a reply, and maximum brackets tried: parsing from each may take time linear in the
+#: reply.
+MOST_REPLY_CHARS, MOST_BRACKETS = 65_536, 100
 
 _SYSTEM = """You help a search engine that matches words and meanings. The user sends one search query as Input.
 Write {count} other queries that would find the same information: use synonyms, different wording, or a slightly \
 broader or narrower sense. Keep names, identifiers and numbers as they are, and the language of the query.
 Reply with a JSON array of strings and nothing else, for example: ["first query", "second query"]"""
+_JSON = json.JSONDecoder(strict=False)
+_THOUGHTS = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHTS_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _COUNTS = {1: "one", 2: "one or two", 3: "two or three"}
 
 
@@ -85,7 +92,17 @@ class ChatExpander:
         **fields: Unpack[ChatFields],
     ) -> None:
         try:
-            self._prepare(expansion_config({**fields, "model": model}), secrets, environment, outside)
+            self._config = config = expansion_config({**fields, "model": model})
+            env = variables(environment, ProfileError)
+            self._url = _address(config, env)
+            self._client = ServiceClient(
+                config.chosen,
+                _keys(config, called(secrets, "secrets", ProfileError) or env.get),
+                authorise=bearer,
+                error_of=embedding_error,
+                io=outside,
+                attempt_timeout_s=config.timeout_s,
+            )
         except ProfileError as fault:
             # The traceback's frames contain the arguments with the keys, and `self`, which has no repr yet.
             del fields, secrets, environment, self
@@ -105,28 +122,12 @@ class ChatExpander:
         Raises:
             ProfileError: the model, the address or the key is missing, or the provider is ``none``.
         """
-        built = cls.__new__(cls)
+        fields: Any = dict(expansion_config(config))
         try:
-            built._prepare(expansion_config(config), secrets, environment, outside)
+            return cls(**fields, secrets=secrets, environment=environment, outside=outside)
         except ProfileError as fault:
-            del config, secrets, environment, built
+            del config, fields, secrets, environment
             raise fault.with_traceback(None) from None
-        return built
-
-    def _prepare(
-        self, config: ExpansionConfig, secrets: Resolver | None, environment: Mapping[str, str] | None, io: IO | None
-    ) -> None:
-        env = variables(environment, ProfileError)
-        self._config = config
-        self._url = _address(config, env)
-        self._client = ServiceClient(
-            config.chosen,
-            _keys(config, called(secrets, "secrets", ProfileError) or env.get),
-            authorise=bearer,
-            error_of=embedding_error,
-            io=io,
-            attempt_timeout_s=config.timeout_s,
-        )
 
     def __repr__(self) -> str:
         return f"ChatExpander({self.model!r}, provider={self._config.chosen!r}, {len(self._client.context.keys)} keys)"
@@ -239,6 +240,32 @@ def read_reply(answer: Answer) -> str:
         ended = shortened(as_text(choices[0].get("finish_reason"))) or "unknown"
         raise garbled(answer, f"no text (finish_reason {ended}); a model that thinks first may need more maxTokens")
     return content
+
+
+def phrasings_in(reply: str) -> list[str] | None:
+    """Return the strings of the first JSON array in a reply that contains any.
+
+    A code fence or prose around it and values that are not strings are ignored, and so are a model's thoughts between
+    ``<think>`` and ``</think>``.
+
+    Returns:
+        An empty list if no array has strings; None if there is no array.
+    """
+    reply = reply[:MOST_REPLY_CHARS]
+    if ends := list(_THOUGHTS_END.finditer(reply)):
+        reply = reply[ends[-1].end() :]
+    elif _THOUGHTS.match(reply):
+        return None
+    strings: list[str] | None = None
+    for bracket in islice(re.finditer(r"\[", reply), MOST_BRACKETS):
+        try:
+            values, _ = _JSON.raw_decode(reply, bracket.start())
+        except (ValueError, RecursionError):
+            continue
+        strings = [value for value in values if isinstance(value, str) and value.strip()]
+        if strings:
+            break
+    return strings
 
 
 def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:

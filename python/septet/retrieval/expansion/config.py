@@ -13,8 +13,14 @@ from pydantic.alias_generators import to_camel
 from septet.embedding.config import Secret, error_of, plain, without_secrets
 from septet.errors import ProfileError
 from septet.inputs.arguments import shown
-from septet.retrieval.expansion.expanding import CACHE_SIZE, MOST_CACHED, MOST_VARIANTS, MOST_WAIT_S, TIMEOUT_S
-from septet.retrieval.expansion.phrasings import MOST_PHRASINGS
+from septet.retrieval.expansion.expanding import (
+    CACHE_SIZE,
+    MOST_CACHED,
+    MOST_PHRASINGS,
+    MOST_VARIANTS,
+    MOST_WAIT_S,
+    TIMEOUT_S,
+)
 
 ChatProvider: TypeAlias = Literal["none", "openai", "openai-compatible", "openrouter", "ollama"]
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
 
 from septet._core import Lock
 from septet.errors import EmbeddingError, QueryError, printable
-from septet.inputs.arguments import cut, real, shown, whole
+from septet.inputs.arguments import cut, exact, real, shown, whole
 from septet.notes import Note
 from septet.query.refine import Deadline
-from septet.retrieval.expansion.phrasings import MOST_PHRASINGS, variants_of
+from septet.retrieval.waves import Expansion
 from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
@@ -23,8 +25,12 @@ REST_S, LONGEST_REST_S = 1.0, 60.0
 MOST_WAIT_S = 86_400.0
 #: Default and maximum number of cached queries.
 CACHE_SIZE, MOST_CACHED = 256, 1_000_000
-#: Maximum phrasings of a query: each one costs a search.
-MOST_VARIANTS = 10
+#: Default and maximum number of phrasings beside the query itself: each one costs a search.
+MOST_PHRASINGS, MOST_VARIANTS = 3, 10
+#: A longer text is an answer, not a phrasing.
+MOST_PHRASING_CHARS = 1_000
+#: Maximum values read from an iterable, which may be endless.
+MOST_GIVEN = 100
 #: Maximum characters of an expanded query; a longer one has enough words.
 MOST_QUERY_CHARS = 4_000
 #: Maximum share of a search's time; the phrasings must still be searched.
@@ -46,34 +52,22 @@ class Expander(Protocol):
         """
 
 
-class Expansion(NamedTuple):
-    """The phrasings of a query.
-
-    Attributes:
-        variants: the original query, then the others without duplicates.
-        notes: the reason if there are no others.
-        took_ms: duration from the request; 0 for cached phrasings.
-    """
-
-    variants: tuple[str, ...]
-    notes: tuple[Note, ...] = ()
-    took_ms: float = 0.0
-
-
+@dataclass(slots=True)
 class _Call:
     """One call of an expander, shared by concurrent requests for the same query."""
 
-    __slots__ = ("began", "ended", "fault", "future", "is_failed")
+    began: float
+    ended: float | None = None
+    #: The reason of a failure.
+    fault: str = ""
+    #: True once the expander backs off because of it.
+    is_failed: bool = False
+    #: The variants; empty after a failure.
+    future: Future[tuple[str, ...]] = field(default_factory=Future)
 
-    def __init__(self, began: float) -> None:
-        self.began = began
-        self.ended: float | None = None
-        #: The reason of a failure.
-        self.fault = ""
-        #: True once the expander backs off because of it.
-        self.is_failed = False
-        #: The variants; empty after a failure.
-        self.future: Future[tuple[str, ...]]
+
+class _Refused(Exception):
+    """The reason for not starting a call."""
 
 
 class Expanding:
@@ -195,7 +189,10 @@ class Expanding:
         last = self._breaker.fault
         # After a pause one search retries it; concurrent ones do not wait.
         if last is not None and not self._breaker.allows(self._timeout_s):
-            raise _Refused(self._resting(last))
+            if self._breaker.is_trying:
+                raise _Refused(f"another search is retrying the expander after an earlier call failed ({last})")
+            rests = f"it rests for another {self._breaker.remaining_s:.2g} s"
+            raise _Refused(f"the expander was not called: {rests} because an earlier call failed ({last})")
         call = _Call(now)
         try:
             call.future = call_on_thread(lambda: self._run(query, call), "septet-expansion")
@@ -204,18 +201,16 @@ class Expanding:
         self._calls[query] = call
         return call
 
-    def _resting(self, fault: str) -> str:
-        """Return the reason for skipping a call during the rest."""
-        if self._breaker.is_trying:
-            return f"another search is retrying the expander after an earlier call failed ({fault})"
-        rests = f"it rests for another {self._breaker.remaining_s:.2g} s"
-        return f"the expander was not called: {rests} because an earlier call failed ({fault})"
-
     def _run(self, query: str, call: _Call) -> tuple[str, ...]:
         """Call the expander, and cache its result, even if late."""
         variants: tuple[str, ...] = ()
         try:
-            variants = variants_of(query, _awaited(self._expander(query)), self._most)
+            others: Any = self._expander(query)
+            if hasattr(type(others), "__await__"):
+                import asyncio
+
+                others = asyncio.run(_awaited(others))
+            variants = variants_of(query, others, self._most)
         except BaseException as fault:  # noqa: BLE001 - foreign code
             call.fault = _cause_of(fault)
         call.ended = time.monotonic()
@@ -268,38 +263,30 @@ class Unnamed(Expanding):
         return Begun(self, query, 0.0, self._without(query, "queryExpansion is true, but there is no expander", cure))
 
 
+@dataclass(slots=True)
 class Begun:
     """Phrasings in the making."""
 
-    def __init__(
-        self,
-        expanding: Expanding,
-        query: str,
-        began: float,
-        done: Expansion | None,
-        call: _Call | None = None,
-        until: float = 0.0,
-    ) -> None:
-        self._expanding = expanding
-        self._query = query
-        self._began = began
-        self._done = done
-        self._call = call
-        self._until = until
+    _expanding: Expanding
+    _query: str
+    _began: float
+    _result: Expansion | None
+    _call: _Call | None = None
+    _until: float = 0.0
 
     @property
     def done(self) -> bool:
         """True if `result` returns immediately."""
-        return self._done is not None or self._call is None or self._call.future.done()
+        return self._result is not None or self._call is None or self._call.future.done()
 
     def result(self) -> Expansion:
         """Wait for the phrasings, and return them, or only the query after the timeout.
 
         Raises no exception but an interrupt.
         """
-        if self._done is None and self._call is not None:
-            self._done = self._waited(self._call)
-        return self._done or Expansion((self._query,))
+        if self._result is None and self._call is not None:
+            self._result = self._waited(self._call)
+        return self._result or Expansion((self._query,))
 
     def _waited(self, call: _Call) -> Expansion:
         owner = self._expanding
@@ -317,19 +304,8 @@ class Begun:
         return owner._without(self._query, owner._late(), took_ms=took_ms)
 
 
-class _Refused(Exception):
-    """The reason for not starting a call."""
-
-
-def _awaited(value: Any) -> Any:
-    if not hasattr(type(value), "__await__"):
-        return value
-    import asyncio
-
-    async def wait_for_it() -> Any:
-        return await value
-
-    return asyncio.run(wait_for_it())
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
 
 
 def _cause_of(fault: BaseException) -> str:
@@ -343,3 +319,43 @@ def _cause_of(fault: BaseException) -> str:
         return f"the expander did not return a list of texts: {cause}"
     # The message is omitted, as with corpora: it may contain a key or the query.
     return f"the expander raised {type(fault).__name__}"
+
+
+def variants_of(query: str, others: Iterable[object], most: int = MOST_PHRASINGS) -> tuple[str, ...]:
+    """Return the unchanged query, then its other phrasings.
+
+    Each is on one line, stripped. Phrasings are skipped if empty, longer than 1,000 characters, or equal to an earlier
+    one except for case and blanks.
+
+    Args:
+        others: of any number; only the first 100 are read.
+        most: maximum phrasings beside the query.
+
+    Raises:
+        QueryError: `others` is not a collection of texts.
+    """
+    if isinstance(others, (str, bytes, bytearray, Mapping)) or not isinstance(others, Iterable):
+        raise QueryError(f"{shown(others)}: wanted a list of texts")
+    variants = [query]
+    seen = {_folded(query)}
+    for other in islice(others, MOST_GIVEN):
+        if len(variants) > most:
+            break
+        phrasing = _clean(other)
+        if phrasing and len(phrasing) <= MOST_PHRASING_CHARS and _folded(phrasing) not in seen:
+            seen.add(_folded(phrasing))
+            variants.append(phrasing)
+    return tuple(variants)
+
+
+def _clean(value: Any) -> str:
+    if not isinstance(value, str):
+        raise QueryError(f"{shown(value)} among the phrasings: wanted texts")
+    text: str = exact(value)
+    # This much shows that it is too long. Lone surrogates are not text, and NUL is not part of a word.
+    text = text[: 16 * MOST_PHRASING_CHARS].encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+    return " ".join(text.split())
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
