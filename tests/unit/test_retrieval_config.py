@@ -67,7 +67,7 @@ def test_knobs_that_are_not_named_are_those_of_the_profile(profile):
         ({"hops": -1}, "hops"),
         ({"retrieval": 3}, "retrieval"),
         ({"retrieval": {"search": {}}, "search": {}}, "search"),
-        ({5: 1}, "keys that are not text"),
+        ({5: 1}, "a key of type int"),
         ("nowhere.toml", "nowhere"),
         ("best", "planned-retrieval"),
         (7, "config"),

@@ -8,25 +8,24 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    InstanceOf,
-    SecretStr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from septet.errors import ProfileError, printable
-from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
+from septet.inputs.arguments import file_path, shown
 from septet.inputs.documents import read_settings
 from septet.retrieval.expansion.config import ExpansionConfig, expansion_config
 from septet.retrieval.planning.knobs import OURS
 from septet.retrieval.planning.policy import Policy, knobs
-from septet.retrieval.recall.settings import RecallSettings, settings_of
+from septet.retrieval.recall.settings import (
+    MOST_KINDS,
+    RecallSettings,
+    SettingsBlock,
+    error_of,
+    plain,
+    settings_of,
+    several,
+)
 
 RetrievalProfile: TypeAlias = Literal["septet", "recall", "planned-retrieval"]
 #: The fusion of the lists of several corpora.
@@ -34,11 +33,6 @@ FusionRule: TypeAlias = Literal["confidence", "rrf"]
 
 PROFILES: tuple[RetrievalProfile, ...] = ("septet", "recall", "planned-retrieval")
 MAX_TIMEOUT_S, MAX_LIMIT = 86_400.0, 1_000
-MOST_KINDS, MOST_CHARS, MOST_DEPTH = 1_000, 100_000, 16
-
-
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
 def _path(value: Any) -> Any:
@@ -49,23 +43,10 @@ def _path(value: Any) -> Any:
 
 
 PathText: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
-Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_several), Field(max_length=MOST_KINDS)]
+Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(several), Field(max_length=MOST_KINDS)]
 
 
-class _Block(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        hide_input_in_errors=True,
-        protected_namespaces=(),
-        arbitrary_types_allowed=True,
-    )
-
-
-class CorporaSettings(_Block):
+class CorporaSettings(SettingsBlock):
     """Corpora of planned retrievals beside the vault itself.
 
     Attributes:
@@ -81,7 +62,7 @@ class CorporaSettings(_Block):
     repository: PathText | None = None
     contract: PathText | None = None
     docs: PathText | None = None
-    vaults: Annotated[dict[str, PathText], Field(max_length=64)] = {}
+    vaults: dict[str, PathText] = Field(default_factory=dict, max_length=64)
     memory_kinds: Texts | None = None
     memory_roots: Texts = ()
     chunk_kinds: Texts = ("chunk", "web")
@@ -92,7 +73,7 @@ class CorporaSettings(_Block):
         return _path(value)
 
 
-class RetrievalConfig(_Block):
+class RetrievalConfig(SettingsBlock):
     """Configuration of planning, search, fusion and judgement. Field names may be ``snake_case`` or ``camelCase``.
 
     Attributes:
@@ -110,6 +91,8 @@ class RetrievalConfig(_Block):
         fusion_k: constant of the fusion by rank, 1 to 500.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     profile: RetrievalProfile = "septet"
     search: RecallSettings = RecallSettings()
     policy: Annotated[Policy, InstanceOf()] | None = None
@@ -123,9 +106,9 @@ class RetrievalConfig(_Block):
 
     def __init__(self, **fields: Any) -> None:
         try:
-            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+            super().__init__(**plain("retrieval", fields))
         except ValidationError as fault:
-            raise _error(fault) from None
+            raise error_of(fault, "retrieval", RetrievalConfig) from None
 
     @field_validator("search", mode="before")
     @classmethod
@@ -183,7 +166,7 @@ def retrieval_config(source: RetrievalConfigLike) -> RetrievalConfig:
     if isinstance(source, Mapping):
         if "retrieval" in source:
             return _of_blocks(source, "config")
-        return _validated({exact(name): value for name, value in source.items()})
+        return RetrievalConfig(**plain("retrieval", source))
     raise ProfileError(f"config is {shown(source)}: wanted the name of a profile, a dict, a RetrievalConfig or a file")
 
 
@@ -256,50 +239,4 @@ def _of_blocks(data: Mapping[Any, Any], source: str) -> RetrievalConfig:
             if name in fields:
                 raise ProfileError(f"{name} is in the block retrieval and beside it: remove one")
             fields[name] = data[name]
-    return _validated(fields)
-
-
-def _validated(fields: Mapping[Any, Any]) -> RetrievalConfig:
-    plain = _plain("retrieval", fields)
-    try:
-        return RetrievalConfig.model_validate(plain)
-    except ValidationError as fault:
-        raise _error(fault) from None
-
-
-def _plain(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list."""
-    if value is None or isinstance(value, (bool, SecretStr, _Block, RecallSettings, Policy, ExpansionConfig)):
-        return value
-    value = exact(value)
-    if isinstance(value, (int, float)):
-        return value
-    if isinstance(value, str):
-        return utf8(value, cut(name), ProfileError, MOST_CHARS)
-    if isinstance(value, os.PathLike):
-        return file_path(value, cut(name), ProfileError)
-    if depth < MOST_DEPTH and isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise ProfileError(f"retrieval is invalid at {cut(printable(name))}: a dict with keys that are not text")
-        return {exact(key): _plain(str(exact(key)), inner, depth + 1) for key, inner in value.items()}
-    if depth < MOST_DEPTH and isinstance(value, (list, tuple)):
-        return [_plain(name, inner, depth + 1) for inner in listed(value, name, ProfileError, "a list")]
-    # The value is not shown: it may contain a key.
-    raise ProfileError(
-        f"retrieval is invalid at {cut(printable(name))}: {type(value).__name__} is no text, number, list or dict"
-    )
-
-
-def _error(fault: ValidationError) -> ProfileError:
-    """Return the first error; the message names the field, never its value."""
-    first = fault.errors(include_input=False, include_context=False, include_url=False)[0]
-    where = printable(cut(".".join(str(part) for part in first["loc"])))
-    if first["type"] == "extra_forbidden":
-        model = CorporaSettings if first["loc"][0] == "corpora" else RetrievalConfig
-        known = ", ".join(sorted(to_camel(name) for name in model.model_fields))
-        return ProfileError(f"retrieval has no field {where}; the fields there are {known}")
-    message = cut(str(first["msg"])).removeprefix("Value error, ")
-    if first["type"] == "value_error":
-        # The message of a nested value already names the field.
-        return ProfileError(message)
-    return ProfileError(f"retrieval is invalid at {where or 'the top'}: {message}")
+    return RetrievalConfig(**plain("retrieval", fields))

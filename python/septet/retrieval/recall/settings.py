@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from septet.embedding.config import EmbeddingConfig
@@ -18,6 +18,7 @@ from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
 from septet.inputs.documents import Unreadable, bounded, read_settings
 from septet.profiles import ProfileLike, resolve
 from septet.ranking.profile import Profile
+from septet.retrieval.planning.policy import Policy
 
 #: Base ranking profile of sources; configured weights override its own.
 BASE_PROFILE = "recall"
@@ -36,14 +37,14 @@ Role: TypeAlias = Literal["knowledge", "session", "other"]
 Weight: TypeAlias = Annotated[float, Field(ge=0, le=MOST_WEIGHT)]
 
 
-def _several(value: Any) -> Any:
+def several(value: Any) -> Any:
     """Return a text or list as a tuple; anything else unchanged, for validation."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 
 
-class _SettingsBlock(BaseModel):
+class SettingsBlock(BaseModel):
     """A part of the configuration: names in ``camelCase`` or ``snake_case``, no unknown ones, no other types."""
 
     model_config = ConfigDict(
@@ -63,7 +64,7 @@ class _SettingsBlock(BaseModel):
         return {} if value is None else value
 
 
-class FtsWeights(_SettingsBlock):
+class FtsWeights(SettingsBlock):
     """BM25 weights of columns.
 
     Attributes:
@@ -77,7 +78,7 @@ class FtsWeights(_SettingsBlock):
     category: Weight = 3.0
 
 
-class EmbeddingsSettings(_SettingsBlock):
+class EmbeddingsSettings(SettingsBlock):
     """The embedding model; the block ``embedding`` of the same file takes precedence.
 
     Attributes:
@@ -103,7 +104,7 @@ class EmbeddingsSettings(_SettingsBlock):
         return EmbeddingConfig(provider=self.provider, model=model, dimensions=dimensions)
 
 
-class PresentSettings(_SettingsBlock):
+class PresentSettings(SettingsBlock):
     """The text of results for a prompt.
 
     Attributes:
@@ -117,7 +118,7 @@ class PresentSettings(_SettingsBlock):
     max_results: Annotated[float, Field(ge=3, le=30)] = 15.0
 
 
-class ListWeights(_SettingsBlock):
+class ListWeights(SettingsBlock):
     """Weight of each kind of list; 0 drops it. See `septet.retrieval.recall.recalling`.
 
     Attributes:
@@ -137,7 +138,7 @@ class ListWeights(_SettingsBlock):
     exact: Weight = 1.0
 
 
-class SourceSettings(_SettingsBlock):
+class SourceSettings(SettingsBlock):
     """One source of a recall: kinds of entries of a vault, or a whole vault.
 
     Attributes:
@@ -155,14 +156,14 @@ class SourceSettings(_SettingsBlock):
     """
 
     name: Annotated[str, Field(min_length=1, max_length=256)]
-    kinds: Annotated[tuple[str, ...], BeforeValidator(_several), Field(max_length=MOST_KINDS)] | None = None
+    kinds: Annotated[tuple[str, ...], BeforeValidator(several), Field(max_length=MOST_KINDS)] | None = None
     vault: Annotated[str, Field(min_length=1, max_length=4_096)] | None = None
     where: dict[str, Any] | None = None
     limit: Annotated[int, Field(ge=1, le=1_000)] | None = None
     weight: Weight = 1.0
     role: Role = "knowledge"
     scoped: dict[str, str] = {}
-    further: Annotated[tuple[Further, ...], BeforeValidator(_several)] = ()
+    further: Annotated[tuple[Further, ...], BeforeValidator(several)] = ()
     shared: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     confidence_above: Annotated[float, Field(ge=-1, le=1)] | None = 0.2
 
@@ -192,7 +193,7 @@ DEFAULT_SOURCES = (
 )
 
 
-class RecallSettings(_SettingsBlock):
+class RecallSettings(SettingsBlock):
     """Search, fusion and presentation of a recall. Field names may be ``camelCase``, as documented, or ``snake_case``.
 
     Attributes:
@@ -218,7 +219,7 @@ class RecallSettings(_SettingsBlock):
     vector_boost_min_terms: Annotated[float, Field(ge=1, le=10)] = 2.0
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
     recall: PresentSettings = PresentSettings()
-    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(_several), Field(max_length=MOST_SOURCES)] = (
+    sources: Annotated[tuple[SourceSettings, ...], BeforeValidator(several), Field(max_length=MOST_SOURCES)] = (
         DEFAULT_SOURCES
     )
     lists: ListWeights = ListWeights()
@@ -229,9 +230,9 @@ class RecallSettings(_SettingsBlock):
 
     def __init__(self, **fields: Any) -> None:
         try:
-            super().__init__(**{name: _plain(name, value) for name, value in fields.items()})
+            super().__init__(**plain("search", fields))
         except ValidationError as fault:
-            raise _error(fault) from None
+            raise error_of(fault, "search", RecallSettings) from None
 
     @model_validator(mode="after")
     def _names_differ(self) -> RecallSettings:
@@ -306,52 +307,59 @@ def settings_of(source: SettingsLike) -> RecallSettings:
         return RecallSettings()
     if not isinstance(block, Mapping):
         raise ProfileError(f"search is {shown(block)}: wanted a dict of settings")
-    _expect_bounded("search", block)
-    return RecallSettings(**{str(exact(name)): value for name, value in block.items()})
+    return RecallSettings(**plain("search", block))
 
 
-def _expect_bounded(name: str, value: Any) -> None:
-    try:
-        bounded(value)
-    except Unreadable as fault:
-        raise ProfileError(f"{name} {fault}") from None
+def plain(name: str, value: Any, nested: bool = False) -> Any:
+    """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list.
 
-
-def _plain(name: str, value: Any, depth: int = 0) -> Any:
-    """Return a value as exact text, numbers, lists and dicts; pydantic would accept any iterable as a list."""
-    if depth == 0:
-        _expect_bounded(f"search.{cut(printable(name))}", value)
-    if value is None or isinstance(value, (bool, _SettingsBlock)):
+    Raises:
+        ProfileError: it has another type, or is too large; its value is not shown, because it may be a key.
+    """
+    if not nested:
+        try:
+            bounded(value)
+        except Unreadable as fault:
+            raise ProfileError(f"{name} {fault}") from None
+    if value is None or isinstance(value, (bool, SecretStr, BaseModel, Policy)):
         return value
     value = exact(value)
     if isinstance(value, (int, float)):
         return value
     if isinstance(value, str):
         return utf8(value, cut(name), ProfileError, MOST_CHARS)
+    if isinstance(value, os.PathLike):
+        return file_path(value, cut(name), ProfileError)
     if isinstance(value, Mapping):
-        return {str(exact(key)): _plain(f"{name}.{exact(key)}", inner, depth + 1) for key, inner in value.items()}
+        return {str(exact(key)): plain(f"{name}.{exact(key)}", inner, True) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        several = listed(value, name, ProfileError, "a list")
-        return [_plain(f"{name}.{at}", inner, depth + 1) for at, inner in enumerate(several)]
-    raise ProfileError(
-        f"search.{cut(printable(name))} is invalid: {type(value).__name__} is no text, number, list or dict"
-    )
+        items = listed(value, name, ProfileError, "a list")
+        return [plain(f"{name}.{at}", inner, True) for at, inner in enumerate(items)]
+    raise ProfileError(f"{cut(printable(name))} is invalid: {type(value).__name__} is no text, number, list or dict")
 
 
-def _error(fault: ValidationError) -> ProfileError:
-    """Return all errors; the message names the fields, never their values."""
-    faults = fault.errors(include_input=False, include_context=False, include_url=False)
-    return ProfileError("; ".join(dict.fromkeys(map(_message_of, cast("Iterable[Mapping[str, Any]]", faults)))))
+def error_of(fault: ValidationError, block: str, root: type[SettingsBlock]) -> ProfileError:
+    """Return all errors of a block; the message names the fields, never their values."""
+    faults = fault.errors(include_input=False, include_url=False)
+    return ProfileError("; ".join(dict.fromkeys(_message_of(dict(part), block, root) for part in faults)))
 
 
-def _message_of(fault: Mapping[str, Any]) -> str:
-    where = ".".join(["search", *(str(part) for part in fault["loc"])])
-    where = printable(cut(where))
+def _message_of(fault: Mapping[str, Any], block: str, root: type[SettingsBlock]) -> str:
+    cause = fault.get("ctx", {}).get("error")
+    if isinstance(cause, ProfileError):
+        # The message of a nested block names the field.
+        return str(cause)
+    where = printable(cut(".".join([block, *(str(part) for part in fault["loc"])])))
     if fault["type"] != "extra_forbidden":
         message = cut(str(fault["msg"])).removeprefix("Value error, ").replace("a valid tuple", "a list")
         return f"{where} is invalid: {message}"
     *path, name = fault["loc"]
-    known = sorted(to_camel(field) for field in _block_at(path).model_fields)
+    # The default of a block has its fields.
+    defaults = {to_camel(name): member.default for name, member in root.model_fields.items()}
+    default = next((defaults.get(_camel(part)) for part in path if isinstance(part, str)), None)
+    block_type = type(default[0] if isinstance(default, tuple) and default else default)
+    model = block_type if issubclass(block_type, SettingsBlock) else root
+    known = sorted(to_camel(field) for field in model.model_fields)
     near = get_close_matches(_camel(str(name)), known, 1)
     hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(known)}"
     return f"{where} does not exist: {hint}"
@@ -360,16 +368,3 @@ def _message_of(fault: Mapping[str, Any]) -> str:
 def _camel(name: str) -> str:
     """Return a name in camel case; the oldest pydantic would lower capitals of a camel-case name."""
     return to_camel(name) if "_" in name else name
-
-
-def _block_at(path: Iterable[str | int]) -> type[_SettingsBlock]:
-    """Return the model of a part of the configuration, by its path."""
-    blocks: Mapping[str, type[_SettingsBlock]] = {
-        "ftsWeights": FtsWeights,
-        "embeddings": EmbeddingsSettings,
-        "recall": PresentSettings,
-        "lists": ListWeights,
-        "sources": SourceSettings,
-    }
-    first = next((_camel(part) for part in path if isinstance(part, str)), "")
-    return blocks.get(first, RecallSettings)
