@@ -17,7 +17,8 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
-from septet.retrieval.recall.recalling import recall
+from septet.retrieval.fusion import fused_lists
+from septet.retrieval.recall.recalling import recall_lists
 from septet.retrieval.recall.settings import RecallSettings, settings_of
 from septet.retrieval.recall.sources import VaultCorpus, corpora_of
 
@@ -119,7 +120,9 @@ def asked_of_all(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[C
 
 def recalled(case: Mapping[str, Any], vaults: Mapping[str, Vault]) -> list[tuple[str, float]]:
     scope = {"within": case["scope"], **({"session": case["session"]} if case.get("session") else {})}
-    found = recall(answered(case, vaults), settings_for(case), query=case["query"], now=NOW, scope=scope)
+    settings = settings_for(case)
+    lists = recall_lists(answered(case, vaults), settings, query=case["query"], now=NOW, scope=scope)
+    found = fused_lists(lists, k=settings.rrf_k)[: settings.most_results * settings.limit]
     return [(f"{one.item.hit.tier}:{one.item.hit.id}", one.fused.score) for one in found]
 
 

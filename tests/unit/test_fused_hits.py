@@ -6,7 +6,7 @@ from retrieved import hit
 from septet import Vault
 from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.fusion import changed_hit, fused_lists, merged_hits
+from septet.retrieval.fusion import changed_hit, merged_hits
 
 
 def ranked(*hits, name="text", weight=1.0):
@@ -61,11 +61,3 @@ def test_an_empty_passage_is_filled_from_the_other_list():
     both = merged_hits(bare, told)
     assert both.snippet == "the text of it" and both.entry == told.entry
     assert merged_hits(told, bare) is told
-
-
-def test_only_the_best_are_made_into_hits():
-    lists = [ranked(*[hit(f"e{n}") for n in range(5)]), ranked(hit("e4"), hit("e9"))]
-    for limit in range(8):
-        found = fused_lists(lists, limit=limit)
-        assert found == fused_lists(lists)[:limit]
-    assert [one.item.key for one in fused_lists(lists, limit=2)] == ["e4", "e0"]

@@ -1,13 +1,11 @@
 """The lists of a recall: which there are, what they weigh, and what a scope leaves of them."""
 
-import math
-
 import pytest
 
 from retrieved import hit
 from septet.errors import QueryError
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.recall.recalling import ListRule, recall, recall_lists
+from septet.retrieval.recall.recalling import recall_lists
 from septet.retrieval.recall.settings import RecallSettings, settings_of
 
 NOW = 100 * 86_400.0
@@ -130,32 +128,6 @@ def test_lists_of_other_phrasings_are_cut_first():
         assert [one for one in everything if one in found] == found
 
 
-def test_results_are_cut_to_three_times_the_limit():
-    lists = [ranked("knowledge", *[known(f"k{n}") for n in range(20)])]
-    found = recall(lists, settings_of({"recallLimit": 2}), query="token", now=NOW)
-    assert [one.item.key for one in found] == [f"k{n}" for n in range(6)]
-    assert found[0].item.hit.score == 1 / 60
-
-
-def test_a_further_list_is_a_sort_key():
-    lists = [ranked("knowledge", known("k1", tags=["a"]), known("k2", tags=["a", "b", "c"]), known("k3"))]
-    most_tags = ListRule("tags", lambda one: len(one.tags) or math.nan, 0.5, least=2)
-    found = made(lists, PLAIN, rules=[most_tags])
-    assert named(found)["recall", "tags", 0] == ["k2", "k1"]
-    assert weights(found)["recall", "tags", 0] == 0.5
-    assert ("recall", "tags", 0) not in named(made(lists, PLAIN, rules=[most_tags._replace(least=3)]))
-    of_each = made(lists, PLAIN, rules=[most_tags._replace(over="list", corpora=frozenset({"messages"}))])
-    assert len(of_each) == 1
-
-
-def test_a_further_list_may_be_made_of_all_candidates_at_once():
-    lists = [ranked("knowledge", *[known(f"k{n}") for n in range(4)])]
-    by_place = ListRule("last", None, keys=lambda hits: [None if n == 1 else n for n in range(len(hits))])
-    assert named(made(lists, PLAIN, rules=[by_place]))["recall", "last", 0] == ["k3", "k2", "k0"]
-    with pytest.raises(QueryError, match="the list 'last' has 1 keys for 4 hits"):
-        made(lists, PLAIN, rules=[by_place._replace(keys=lambda hits: [1.0])])
-
-
 def test_no_vectors_count_within_a_session():
     lists = [ranked("messages", message("m1")), ranked("messages", message("m2"), name="vector")]
     found = made(lists, PLAIN, scope={"within": "session", "session": "s1"})
@@ -164,7 +136,6 @@ def test_no_vectors_count_within_a_session():
 
 def test_nothing_found_is_no_list():
     assert made([]) == made([ranked("knowledge"), ranked("messages", name="vector")]) == []
-    assert recall([], RecallSettings(), query="", now=NOW) == []
 
 
 @pytest.mark.parametrize(

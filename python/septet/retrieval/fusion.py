@@ -138,9 +138,7 @@ def rrf(
     return _sorted(parts)
 
 
-def fused_lists(
-    lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0, limit: int | None = None
-) -> list[FusedItem]:
+def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0) -> list[FusedItem]:
     """Fuse the lists of corpora by reciprocal rank, each with its weight; see `rrf`.
 
     A hit of several lists is merged from all of them (`merged_hits`).
@@ -149,13 +147,12 @@ def fused_lists(
         lists: the lists of all corpora and phrasings.
         k: as for `rrf`.
         first_rank: as for `rrf`.
-        limit: maximum number of items; None for all.
 
     Raises:
         QueryError: as `rrf`.
     """
     keys = [[item.key for item in ranked.items] for ranked in lists]
-    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank)[:limit], lists)
+    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank), lists)
 
 
 def items_of(fused: Sequence[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:

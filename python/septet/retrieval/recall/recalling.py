@@ -1,7 +1,6 @@
 """The lists of a recall: those of its sources, and further lists of the same candidates in other orders.
 
-A further list is a `ListRule`: a sort key over hits, for each list of words or over all hits. Sort keys measure the
-words of queries and titles, and the spread of ages.
+A further list is a sort key over hits, for each list of words or over all hits.
 """
 
 from __future__ import annotations
@@ -11,18 +10,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 from septet.profiles.builtin import RECALL_STOP_WORDS
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.fusion import FusedItem, fused_lists
 
 if TYPE_CHECKING:
     from septet.model.entry import Entry
     from septet.model.results import Hit
-    from septet.retrieval.recall.settings import RecallSettings, SourceSettings
+    from septet.retrieval.recall.settings import RecallSettings
 
 #: The documented words without content.
 STOP_WORDS = frozenset(RECALL_STOP_WORDS)
@@ -101,49 +99,34 @@ SECONDS_A_DAY = 86_400.0
 #: Maximum age of summaries that counts, in days, and its weight.
 MOST_AGE_DAYS, AGE_SHARE = 90.0, 0.1
 
-#: Sort key of a hit, highest first; None or NaN drops it.
-SortKey: TypeAlias = Callable[["Hit"], "float | None"]
-#: Sort keys of all candidates of a list, in their order.
-SortKeys: TypeAlias = Callable[["Sequence[Hit]"], "Iterable[float | None]"]
 
-
-class ListRule(NamedTuple):
+class _Further(NamedTuple):
     """A further list: the same candidates in another order.
 
     Attributes:
         name: unique name of the list.
-        key: the sort key; ties keep their order. None for ``keys``.
+        key: the sort key of a hit, highest first; None drops it, and ties keep their order.
         weight: weight of its ranks.
-        over: ``list`` for one list of each list of words, ``all`` for one of all hits without duplicates.
         corpora: corpora of the candidates; None for all.
         least: minimum number of candidates.
-        keys: the sort keys of all candidates of a list, in one call.
     """
 
     name: str
-    key: SortKey | None
-    weight: float = 1.0
-    over: Literal["list", "all"] = "all"
-    corpora: frozenset[str] | None = None
+    key: Callable[[Hit], float | None]
+    weight: float
+    corpora: Collection[str] | None = None
     least: int = 1
-    keys: SortKeys | None = None
 
+    def concerns(self, ranked: RankedList) -> bool:
+        """Return True if the candidates include those of a list."""
+        return self.corpora is None or ranked.corpus in self.corpora
 
-def recall(
-    lists: Sequence[RankedList],
-    settings: RecallSettings,
-    *,
-    query: str,
-    now: float,
-    scope: Mapping[str, object] | None = None,
-    rules: Iterable[ListRule] = (),
-) -> list[FusedItem]:
-    """Fuse the lists of sources as documented: reciprocal ranks from 0, k 60, cut to three times ``recallLimit``.
-
-    See `recall_lists` for the arguments and errors.
-    """
-    fused_inputs = recall_lists(lists, settings, query=query, now=now, scope=scope, rules=rules)
-    return fused_lists(fused_inputs, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
+    def ordered(self, ranked: RankedList, items: Sequence[Item]) -> RankedList:
+        """Return the further list of a list; empty if there are too few candidates."""
+        pairs = [(key, item) for item in items if (key := self.key(item.hit)) is not None and not math.isnan(key)]
+        pairs.sort(key=lambda pair: -pair[0])
+        sorted_items = [item for _, item in pairs] if len(pairs) >= self.least else []
+        return RankedList(self.name, ranked.corpus, sorted_items, ranked.weight * self.weight, ranked.variant)
 
 
 def recall_lists(
@@ -153,7 +136,6 @@ def recall_lists(
     query: str,
     now: float,
     scope: Mapping[str, object] | None = None,
-    rules: Iterable[ListRule] = (),
 ) -> list[RankedList]:
     """Return the non-empty lists with their weights, in the documented order.
 
@@ -166,44 +148,50 @@ def recall_lists(
         query: the original phrasing.
         now: current time in epoch seconds; ages are relative to it.
         scope: ``within`` (all, session, project, knowledge) and ``session``, the caller's session.
-        rules: further lists, in addition to the documented ones.
 
     Raises:
         QueryError: ``within`` is invalid, or ``session`` is missing.
     """
-    within = within_of(scope)
-    sources = {source.name: source for source in settings.sources}
+    within, session = within_of(scope), (scope or {}).get("session")
+    roles: dict[str, str] = {source.name: source.role for source in settings.sources}
     words = kept_words(query)
-    further = [*_documented(settings, words, within, scope or {}, now), *rules]
+    of_lists = [_Further("recent", _written, settings.lists.recent, _with(settings, "recent"))]
+    if session is not None and within == "all":
+        fields = {source.name: source.scoped["session"] for source in settings.sources if "session" in source.scoped}
+        key = partial(_of_session, fields=fields, session=session)
+        of_lists.append(_Further("session", key, settings.lists.session, _with(settings, "session")))
+    of_all = [
+        _Further("quality", partial(_evenness, now=now), settings.lists.quality, _with(settings, "quality"), 2),
+        _Further("exact", partial(_exactness, words=words), settings.lists.exact),
+    ]
     has_session = False
+
+    def weighed(ranked: RankedList, weight: float) -> RankedList:
+        # Session material is closer to the present than knowledge.
+        lower = within == "all" and has_session and roles.get(ranked.corpus) == "knowledge"
+        return ranked._replace(weight=ranked.weight * weight * (settings.knowledge_share if lower else 1.0))
+
     weighted: list[RankedList] = []
     for variant in sorted({ranked.variant for ranked in lists}):
         of_variant = [ranked for ranked in lists if ranked.variant == variant and ranked.name != VECTOR]
-        has_session |= any(ranked.items for ranked in of_variant if _role(sources, ranked) == "session")
-        for ranked in of_variant:
-            share = _share(settings, sources, ranked, within, has_session)
-            weighted.append(ranked._replace(weight=ranked.weight * settings.lists.text * share))
-        for rule in further:
-            if rule.over == "list":
-                weighted += [
-                    _list(rule, ranked, ranked.items)
-                    for ranked in of_variant
-                    if ranked.name == TEXT and _concerns(rule, ranked)
-                ]
-    boost = settings.vector_boost_weight if len(words) >= settings.vector_boost_min_terms else 1.0
-    for ranked in lists:
-        if ranked.name == VECTOR and within != "session":
-            share = _share(settings, sources, ranked, within, has_session)
-            weighted.append(ranked._replace(weight=ranked.weight * settings.lists.vector * boost * share))
-    for rule in further:
-        if rule.over == "all":
-            candidates = {
-                item.key: item for ranked in lists if _concerns(rule, ranked) for item in reversed(ranked.items)
-            }
-            order = dict.fromkeys(item.key for ranked in lists for item in ranked.items)
-            items = [candidates[key] for key in order if key in candidates]
-            weighted.append(_list(rule, RankedList(rule.name, EVERYTHING, ()), items))
-    return _at_most(settings.most_lists, [ranked for ranked in weighted if ranked.items and ranked.weight > 0])
+        has_session |= any(ranked.items for ranked in of_variant if roles.get(ranked.corpus) == "session")
+        weighted += [weighed(ranked, settings.lists.text) for ranked in of_variant]
+        for further in of_lists:
+            texts = [ranked for ranked in of_variant if ranked.name == TEXT and further.concerns(ranked)]
+            weighted += [further.ordered(ranked, ranked.items) for ranked in texts]
+    if within != "session":
+        boost = settings.vector_boost_weight if len(words) >= settings.vector_boost_min_terms else 1.0
+        weighted += [weighed(ranked, settings.lists.vector * boost) for ranked in lists if ranked.name == VECTOR]
+    order = dict.fromkeys(item.key for ranked in lists for item in ranked.items)
+    for further in of_all:
+        candidates = {item.key: item for ranked in lists if further.concerns(ranked) for item in reversed(ranked.items)}
+        items = [candidates[key] for key in order if key in candidates]
+        weighted.append(further.ordered(RankedList(further.name, EVERYTHING, ()), items))
+    kept = [ranked for ranked in weighted if ranked.items and ranked.weight > 0]
+    # Lists over all hits belong to the original phrasing.
+    ranks = sorted(range(len(kept)), key=lambda at: (min(1, kept[at].variant), at))
+    places = set(ranks[: settings.most_lists])
+    return [ranked for at, ranked in enumerate(kept) if at in places]
 
 
 def within_of(scope: Mapping[str, object] | None) -> str:
@@ -220,22 +208,6 @@ def within_of(scope: Mapping[str, object] | None) -> str:
     if within == "session" and scope.get("session") is None:
         raise QueryError("scope is limited to a session, but has no session name: add session=NAME")
     return within
-
-
-def _documented(
-    settings: RecallSettings, words: Sequence[str], within: str, scope: Mapping[str, object], now: float
-) -> list[ListRule]:
-    counts = settings.lists
-    rules = [ListRule("recent", _written, counts.recent, "list", _with(settings, "recent"))]
-    session = scope.get("session")
-    if session is not None and within == "all":
-        of = {source.name: source.scoped["session"] for source in settings.sources if "session" in source.scoped}
-        key = partial(_of_session, fields=of, session=session)
-        rules.append(ListRule("session", key, counts.session, "list", _with(settings, "session")))
-    even = partial(_evenness, now=now)
-    rules.append(ListRule("quality", even, counts.quality, "all", _with(settings, "quality"), 2))
-    rules.append(ListRule("exact", partial(_exactness, words=words), counts.exact))
-    return rules
 
 
 def _with(settings: RecallSettings, further: str) -> frozenset[str]:
@@ -275,42 +247,3 @@ def _value(entry: Entry, field: str) -> object:
     for part in field.removeprefix("attrs.").split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
-
-
-def _list(rule: ListRule, ranked: RankedList, items: Sequence[Item]) -> RankedList:
-    """Return the list of a rule; empty if there are too few candidates."""
-    hits = [item.hit for item in items]
-    keys = [] if rule.key is None else [rule.key(hit) for hit in hits]
-    if rule.keys is not None:
-        keys = [*rule.keys(hits)]
-    if len(keys) != len(hits):
-        raise QueryError(f"the list {shown(rule.name)} has {len(keys)} keys for {len(hits)} hits: wanted one for each")
-    pairs = [(key, item) for key, item in zip(keys, items) if key is not None and not math.isnan(key)]
-    pairs.sort(key=lambda pair: -pair[0])
-    sorted_items = [item for _, item in pairs] if len(pairs) >= rule.least else []
-    return RankedList(rule.name, ranked.corpus, sorted_items, ranked.weight * rule.weight, ranked.variant)
-
-
-def _concerns(rule: ListRule, ranked: RankedList) -> bool:
-    return rule.corpora is None or ranked.corpus in rule.corpora
-
-
-def _role(sources: Mapping[str, SourceSettings], ranked: RankedList) -> str:
-    source = sources.get(ranked.corpus)
-    return "other" if source is None else source.role
-
-
-def _share(
-    settings: RecallSettings, sources: Mapping[str, SourceSettings], ranked: RankedList, within: str, has_session: bool
-) -> float:
-    """Return the weight of a list of knowledge: reduced beside session material, which is closer to the present."""
-    lower = within == "all" and has_session and _role(sources, ranked) == "knowledge"
-    return settings.knowledge_share if lower else 1.0
-
-
-def _at_most(most: int, lists: list[RankedList]) -> list[RankedList]:
-    """Drop lists beyond a maximum: the last ones of the last phrasings first, those of the original phrasing last."""
-    # Lists over all hits belong to the original phrasing.
-    ranks = sorted(range(len(lists)), key=lambda at: (min(1, lists[at].variant), at))
-    places = set(ranks[:most])
-    return [ranked for at, ranked in enumerate(lists) if at in places]
