@@ -61,7 +61,6 @@ RELEVANT: dict[str, str] = {
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
     "model/arrays": "unit/test_append_buffer.py integration/test_snapshots.py",
-    "sqlite/snapshot/row_index": "unit/test_row_index.py",
     "sqlite/snapshot/snapshot": _SNAPSHOTS,
     "search/explain": _SEARCHES,
     "search/federated": _SEARCHES,

@@ -10,6 +10,7 @@ from commands import Commands
 from septet import Chunking, Closed, Vault
 from septet.exchange import restore
 from septet.sqlite.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
+from septet.sqlite.snapshot.state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import files, folder_of, restored, until
 
 COUNT = LEAST_SLOTS + 100
@@ -48,9 +49,7 @@ def by_sync(vault, folder):
 def searched_at_once(path):
     """Search as the first search of a process; it has to work with what lies there."""
     with Vault(path, read_only=True) as vault, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "septet.sqlite.snapshot.catch_up.links_of", lambda _read: pytest.fail("links are read one by one")
-        )
+        patch.setattr("septet.sqlite.snapshot.manager.links_of", lambda _read: pytest.fail("links are read one by one"))
         found = vault.search("ponds")
         assert found and not [note for note in found.notes if note.code == "index_building"]
         return restored(vault)

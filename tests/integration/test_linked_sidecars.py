@@ -5,7 +5,7 @@ import pytest
 from commands import Commands
 from septet import StoreError
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.snapshot.state import LEAST_SLOTS
 from sidecars import entry, folder_of, opened, until, wanted
 
 FOREIGN = ["7-0123456789ab.arrays", "8-0123456789ab.arrays.part", "notes.txt"]

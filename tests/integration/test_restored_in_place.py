@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import heavy
 from septet import StoreBusy, Vault, VaultReplaced
 from septet.sqlite.snapshot.catch_up import precedes
-from septet.sqlite.snapshot.maintenance import Build
+from septet.sqlite.snapshot.maintenance import build
 from septet.sqlite.tier import read_view
 
 NOW = 1_700_000_000.0
@@ -176,11 +176,11 @@ def test_a_later_state_of_what_was_restored_is_caught_up_with(vault, tmp_path):
 
 def test_postings_that_were_begun_before_are_not_gone_on_with(vault, tmp_path):
     manager, taken = vault._tier.manager, []
-    build = Build(vault._store, manager.current, taken.append)
+    step = build(vault._store, manager.current, taken.append)
     restore(tmp_path / "copy.db", vault.path)
     with Vault(vault.path) as another:
         fill(another, "other", 30)
-    while build():
+    while step():
         pass
     assert taken == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from septet import ReadOnly, StoreError, _core
-from septet.sqlite.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
+from septet.sqlite.snapshot.state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import answers, entry, files, folder_of, made, opened, restored, until, wanted
 
 

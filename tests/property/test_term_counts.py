@@ -43,7 +43,7 @@ def counts_in_memory(vault):
 
 def built(vault):
     vault.search("alpha")
-    vault._tier.manager.build(vault._store)
+    vault._tier.manager.do("build", vault._store)
     vault.search("alpha")
 
 

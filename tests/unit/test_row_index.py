@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet.sqlite.snapshot import row_index
-from septet.sqlite.snapshot.row_index import RowIndex
+from septet.sqlite.snapshot import snapshot
+from septet.sqlite.snapshot.snapshot import RowIndex
 
 ROWS = st.integers(1, 40)
 #: A change: rows that go or are written, and rows that are written.
@@ -31,7 +31,7 @@ def test_after_any_changes_it_says_what_a_dict_says(rows, dead, changes, few):
     assert held(index, twin)
     slots = len(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_index, "FEW", few)
+        patch.setattr(snapshot, "MOST_LATE", few)
         for touched, written in changes:
             before, twin_before = index, dict(twin)
             fresh = {row: slots + i for i, row in enumerate(sorted(written))}
@@ -44,7 +44,7 @@ def test_after_any_changes_it_says_what_a_dict_says(rows, dead, changes, few):
 
 
 def test_many_changes_are_folded_into_the_arrays(monkeypatch):
-    monkeypatch.setattr(row_index, "FEW", 2)
+    monkeypatch.setattr(snapshot, "MOST_LATE", 2)
     index = RowIndex.of(np.arange(10, 20), np.ones(10, dtype=bool))
     few = index.moved(numbers([11, 30]), numbers([-1, 10]))
     assert few.rows is index.rows, "few changes lie beside"
@@ -56,7 +56,7 @@ def test_many_changes_are_folded_into_the_arrays(monkeypatch):
 
 @pytest.mark.parametrize("few", [0, 1_000], ids=["folded in", "beside"])
 def test_the_last_row_written_again_and_again_has_its_latest_slot(monkeypatch, few):
-    monkeypatch.setattr(row_index, "FEW", few)
+    monkeypatch.setattr(snapshot, "MOST_LATE", few)
     index = RowIndex.of(numbers([1, 2, 3]), np.ones(3, dtype=bool))
     for slot in range(3, 9):
         index = index.moved(numbers([3]), numbers([slot]))

@@ -10,7 +10,7 @@ import pytest
 from septet.errors import StoreError
 from septet.model.arrays import NameTable
 from septet.sqlite.snapshot.columns import COLUMNS, FactColumn, facts_of
-from septet.sqlite.snapshot.schedule import Answers, Schedule
+from septet.sqlite.snapshot.state import Answers, Schedule
 from septet.sqlite.store.store import SqliteReading
 
 

@@ -21,7 +21,7 @@ from septet.files.report import counted
 from septet.service.places import default_vault
 from septet.service.vaults import open_vault
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.snapshot.state import LEAST_SLOTS
 from septet.sqlite.store import mending
 from septet.sqlite.store.connection import SCHEMA_VERSION
 from septet.sqlite.store.restoring import full_text_faults

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.model.arrays import ColumnArrays, Slots
 from septet.model.vector import Space
-from septet.sqlite.snapshot.columns import Buffers
+from septet.sqlite.snapshot.columns import Buffers, VectorLayer
 from septet.sqlite.snapshot.postings import agrees
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
-from septet.sqlite.snapshot.vector_space import VectorLayer
 from septet.sqlite.store.store import SqliteReading, writer_at
 from septet.sqlite.tables import entries, links
 from septet.sqlite.tables.texts import emptied_at

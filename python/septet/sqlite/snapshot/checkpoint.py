@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from septet import _core
 from septet.model.arrays import Mask, NameTable
 from septet.model.vector import Space
-from septet.sqlite.snapshot.columns import Buffers, FactColumn, facts_of
+from septet.sqlite.snapshot.columns import Buffers, FactColumn, VectorLayer, facts_of
 from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
-from septet.sqlite.snapshot.vector_space import VectorLayer
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import entries
 

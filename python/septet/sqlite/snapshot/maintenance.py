@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from septet import _core
 from septet.errors import Closed
@@ -13,6 +12,7 @@ from septet.sqlite.snapshot.checkpoint import Checkpoint
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Sidecar, Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot
+from septet.sqlite.snapshot.state import SidecarState, Task
 from septet.sqlite.store.store import SqliteStore, store_id
 from septet.sqlite.tables.entries import purged_at
 from septet.watch import log
@@ -20,89 +20,77 @@ from septet.watch import log
 PAGE_ROWS = 5_000
 
 
-@dataclass(slots=True)
-class Build:
-    """Builds the postings of a snapshot, one page of slots per step, and hands them over."""
+def build(store: SqliteStore, snapshot: Snapshot, hand_over: Callable[[PostingsBuffers], None]) -> Task:
+    """Return a task that builds the postings of a snapshot, one page of slots per step, and hands them over."""
+    postings = PostingsBuffers()
 
-    store: SqliteStore
-    snapshot: Snapshot
-    hand_over: Callable[[PostingsBuffers], None]
-    postings: PostingsBuffers = field(default_factory=PostingsBuffers)
+    def step() -> bool:
+        rows = snapshot.rows[len(postings) : len(postings) + PAGE_ROWS]
+        if not len(rows):
+            hand_over(postings)
+            return False
+        with store.reading() as read:
+            if not precedes(snapshot, read):
+                # The store was restored: rows refer to other entries now. The next search rebuilds.
+                return False
+            postings.append(read, rows.tolist())
+        return True
 
-    def __call__(self) -> bool:
-        """Append a page of rows; the last step hands the postings over."""
-        done = len(self.postings)
-        rows = self.snapshot.rows[done : done + PAGE_ROWS]
-        if len(rows):
-            with self.store.reading() as read:
-                if not precedes(self.snapshot, read):
-                    # The store was restored: rows refer to other entries now. The next search rebuilds.
-                    return False
-                self.postings.append(read, rows.tolist())
-            return True
-        self.hand_over(self.postings)
-        return False
+    return step
 
 
-@dataclass(slots=True)
-class Verify:
-    """Verifies the checksums of a sidecar, one column per step.
+def verify(
+    file: _core.ArrayFile,
+    unverified: frozenset[str],
+    verified: Callable[[_core.ArrayFile, frozenset[str]], bool],
+    give_up: Callable[[_core.ArrayFile], None],
+) -> Task:
+    """Return a task that verifies the checksums of a sidecar, one column per step.
 
-    Attributes:
-        unverified: remaining columns.
+    Args:
+        unverified: columns to verify.
         verified: records the remaining columns of a file; returns True if the file is still in use.
         give_up: discards a damaged file.
     """
+    names = set(unverified)
 
-    file: _core.ArrayFile
-    unverified: frozenset[str]
-    verified: Callable[[_core.ArrayFile, frozenset[str]], bool]
-    give_up: Callable[[_core.ArrayFile], None]
-
-    def __call__(self) -> bool:
-        """Verify a column; discard a damaged sidecar."""
-        name = min(self.unverified)
+    def step() -> bool:
         try:
-            self.file.verify(name)
+            file.verify(names.pop())
         except (OSError, ValueError):
-            self.give_up(self.file)
+            give_up(file)
             return False
-        self.unverified -= {name}
-        return self.verified(self.file, self.unverified) and bool(self.unverified)
+        return verified(file, frozenset(names)) and bool(names)
+
+    return step
 
 
-@dataclass(slots=True)
-class Save:
-    """Writes a sidecar in one step; after a failure, this process writes no more.
+def save_step(
+    store: SqliteStore,
+    state: SidecarState,
+    freeze: Callable[[], Checkpoint | None],
+    adopt: Callable[[Checkpoint, _core.ArrayFile | None], None],
+    give_up: Callable[[Exception], object],
+) -> bool:
+    """Write a sidecar as the only step of a task; after a failure, this process writes no more.
 
-    Attributes:
+    Args:
         freeze: returns the checkpoint to write.
         adopt: takes the checkpoint and the written file, None if no file was written.
-        fail: takes the error that prevents writing.
         give_up: discards the damaged sidecar in use.
     """
-
-    store: SqliteStore
-    sidecar: Sidecar
-    freeze: Callable[[], Checkpoint | None]
-    adopt: Callable[[Checkpoint, _core.ArrayFile | None], None]
-    fail: Callable[[OSError | ValueError], None]
-    give_up: Callable[[Exception], object]
-
-    def __call__(self) -> bool:
-        """Write the sidecar."""
-        checkpoint = self.freeze()
-        if checkpoint is not None:
-            try:
-                self.adopt(checkpoint, save(self.store, self.sidecar, checkpoint))
-            except _core.Damaged as fault:
-                # The sidecar in use changed during the copy, or the new one right after.
-                log.say("sidecar", log.WARNING, "%s was damaged; it is rebuilt", self.sidecar.folder)
-                self.give_up(fault)
-            except (OSError, ValueError) as fault:
-                log.say("sidecar", log.WARNING, "%s cannot be written: %s", self.sidecar.folder, fault)
-                self.fail(fault)
-        return False
+    sidecar, checkpoint = state.sidecar, freeze()
+    if sidecar is not None and checkpoint is not None:
+        try:
+            adopt(checkpoint, save(store, sidecar, checkpoint))
+        except _core.Damaged as fault:
+            # The sidecar in use changed during the copy, or the new one right after.
+            log.say("sidecar", log.WARNING, "%s was damaged; it is rebuilt", sidecar.folder)
+            give_up(fault)
+        except (OSError, ValueError) as fault:
+            log.say("sidecar", log.WARNING, "%s cannot be written: %s", sidecar.folder, fault)
+            state.unwritable = True
+    return False
 
 
 def save(store: SqliteStore, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: bool = False) -> _core.ArrayFile | None:

@@ -6,19 +6,19 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from septet import _core
 from septet.errors import Closed
 from septet.model.vector import Space
-from septet.sqlite.snapshot.catch_up import caught_up, rebuilt, with_postings, with_terms, with_vectors
+from septet.sqlite.snapshot.catch_up import caught_up, links_of, rebuilt, with_postings, with_terms, with_vectors
 from septet.sqlite.snapshot.checkpoint import Checkpoint, restored_postings, restored_terms, restored_vectors
 from septet.sqlite.snapshot.columns import COLUMNS, Buffers, FactColumn
 from septet.sqlite.snapshot.postings import PostingsBuffers
-from septet.sqlite.snapshot.schedule import Answers, Schedule, Task
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.snapshot.sidecar_state import Coverage, SidecarState
 from septet.sqlite.snapshot.snapshot import Snapshot
+from septet.sqlite.snapshot.state import Answers, Coverage, Schedule, SidecarState, Task
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.system.forks import renew_in_children
 
@@ -126,7 +126,7 @@ class SnapshotManager:
                     return None
                 self._reset()
                 current, self.mistrusted = None, False
-            has_file = self._has_file
+            has_file = self._file is not None
             try:
                 self.current = self._completed(current, read, now, text, terms, space)
             except BaseException as fault:
@@ -154,7 +154,7 @@ class SnapshotManager:
             fault: error of a search, which may still use a file that the manager has released.
         """
         with self._lock.hold():
-            if not (self._has_file or isinstance(fault, _core.Damaged)):
+            if self._file is None and not isinstance(fault, _core.Damaged):
                 return False
             self._reset()
             self._sidecar.give_up()
@@ -162,17 +162,15 @@ class SnapshotManager:
             return True
 
     @property
-    def _has_file(self) -> bool:
+    def _file(self) -> _core.ArrayFile | None:
+        """The sidecar in use."""
         coverage = self._sidecar.coverage
-        return coverage is not None and coverage.file is not None
+        return None if coverage is None else coverage.file
 
     def linked(self, snapshot: Snapshot, read: SqliteReading) -> Snapshot:
         """Return the snapshot of the generation of ``read`` with links."""
         if snapshot.links is not None:
             return snapshot
-        # Imported here: most vaults contain no links.
-        from septet.sqlite.snapshot.catch_up import links_of
-
         with self._lock.hold():
             current = self.current
             if current is not None and current.links is not None and current.state == snapshot.state:
@@ -223,15 +221,8 @@ class SnapshotManager:
         if (turn := self._schedule.turn()) is not None:
             self._schedule.start(task, store, turn)
 
-    def build(self, store: SqliteStore) -> None:
-        """Build the postings of the current snapshot on this thread."""
-        self._do("build", store)
-
-    def save(self, store: SqliteStore) -> None:
-        """Write a sidecar on this thread; after a failure, this process writes no more."""
-        self._do("save", store)
-
-    def _do(self, due: Literal["build", "save"], store: SqliteStore) -> None:
+    def do(self, due: Literal["build", "save"], store: SqliteStore) -> None:
+        """Build the postings of the current snapshot, or write a sidecar, on this thread."""
         with self._lock.hold():
             step = self._task(due, store)
         while step():
@@ -247,9 +238,7 @@ class SnapshotManager:
     def freeze(self) -> Checkpoint | None:
         """Return a checkpoint of the current snapshot; None without postings."""
         with self._lock.hold():
-            coverage = self._sidecar.coverage
-            file = None if coverage is None else coverage.file
-            return None if self.current is None else Checkpoint.of(self.current, self._buffers, file)
+            return None if self.current is None else Checkpoint.of(self.current, self._buffers, self._file)
 
     def adopt(self, checkpoint: Checkpoint, file: _core.ArrayFile | None) -> None:
         """Replace the arrays in memory by those of a newly written sidecar.
@@ -262,47 +251,43 @@ class SnapshotManager:
             self._sidecar.coverage = Coverage.of(file, checkpoint.snapshot, checkpoint.spaces)
             if current is None or file is None or buffers.postings is None or not checkpoint.is_of(buffers):
                 return
+            frozen = checkpoint.snapshot
             try:
-                self.current = self._on_file(current, buffers, checkpoint, file)
+                postings = restored_postings(file, frozen.alive & frozen.searchable)
+                restored = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
+                for layer, (rows, base) in zip(checkpoint.layers, restored):
+                    layer.replace_by_file(rows, base)
+                buffers.postings, buffers.file = postings, file
+                vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
+                terms = current.terms if checkpoint.terms is None else restored_terms(file)
+                # The next search appends newer slots, and compares the postings with FTS5's totals.
+                self.current = replace(current, postings=None, vectors=vectors, terms=terms, file=file)
             except BaseException:
                 # Some rows may already be those of the file: start from scratch next time.
                 self._reset()
                 raise
 
-    def _on_file(self, current: Snapshot, buffers: Buffers, checkpoint: Checkpoint, file: _core.ArrayFile) -> Snapshot:
-        """Return the current snapshot backed by the arrays of a sidecar."""
-        frozen = checkpoint.snapshot
-        postings = restored_postings(file, frozen.alive & frozen.searchable)
-        restored = [restored_vectors(file, layer.space, frozen.sampled) for layer in checkpoint.layers]
-        for layer, (rows, base) in zip(checkpoint.layers, restored):
-            layer.replace_by_file(rows, base)
-        buffers.postings, buffers.file = postings, file
-        vectors = {number: layer.view(current.sampled) for number, layer in buffers.vectors.items()}
-        terms = current.terms if checkpoint.terms is None else restored_terms(file)
-        # The next search appends newer slots, and compares the postings with FTS5's totals.
-        return replace(current, postings=None, vectors=vectors, terms=terms, file=file)
-
     def _task(self, due: Literal["build", "verify", "save"], store: SqliteStore) -> Task:
         """Return a task for the current snapshot; the caller holds the lock."""
         # Imported here: the first search needs none of it.
-        from septet.sqlite.snapshot.maintenance import Build, Save, Verify
+        from septet.sqlite.snapshot.maintenance import build, save_step, verify
 
-        sidecar, unverified = self._sidecar.sidecar, self._sidecar.unverified
+        unverified, buffers = self._sidecar.unverified, self._buffers
+
+        def take_postings(postings: PostingsBuffers) -> None:
+            """Adopt built postings, for the next search to complete."""
+            with self._lock.hold():
+                # A search may have built its own in the meantime, which its snapshot uses.
+                if buffers is self._buffers and buffers.postings is None:
+                    buffers.postings = postings
+
         if due == "verify" and unverified is not None:
-            return Verify(*unverified, self._verified, self._give_up)
-        if due == "save" and sidecar is not None:
-            return Save(store, sidecar, self.freeze, self.adopt, self._sidecar.fail, self.give_up)
+            return verify(*unverified, self._verified, self._give_up)
+        if due == "save":
+            return partial(save_step, store, self._sidecar, self.freeze, self.adopt, self.give_up)
         if due == "build" and self.current is not None:
-            buffers = self._buffers
-            return Build(store, self.current, lambda postings: self._take_postings(buffers, postings))
+            return build(store, self.current, take_postings)
         return lambda: False
-
-    def _take_postings(self, buffers: Buffers, postings: PostingsBuffers) -> None:
-        """Adopt built postings, for the next search to complete."""
-        with self._lock.hold():
-            # A search may have built its own in the meantime, which its snapshot uses.
-            if buffers is self._buffers and buffers.postings is None:
-                buffers.postings = postings
 
     def _verified(self, file: _core.ArrayFile, unverified: frozenset[str]) -> bool:
         """Record the unverified columns of a sidecar; return True if it is still in use."""
@@ -316,8 +301,7 @@ class SnapshotManager:
     def _give_up(self, file: _core.ArrayFile) -> None:
         """Discard all arrays and the damaged sidecar, if still in use."""
         with self._lock.hold():
-            coverage = self._sidecar.coverage
-            if coverage is not None and coverage.file is file:
+            if self._file is file:
                 self._reset()
                 self._sidecar.give_up()
                 self.damaged = True
@@ -330,7 +314,9 @@ class SnapshotManager:
         self, old: Snapshot | None, read: SqliteReading, now: float, text: bool, terms: bool, space: Space | None
     ) -> Snapshot:
         """Return a snapshot of the generation of ``read``, with all requested parts."""
-        snapshot = self._restored(read) if old is None else old
+        snapshot = old
+        if old is None and (restored := self._sidecar.restore(read, self._table)) is not None:
+            self._buffers, snapshot = restored
         if snapshot is None or snapshot.generation < read.generation:
             snapshot = self._caught_up(snapshot, read)
         if terms and not snapshot.has_frequencies_at(now):
@@ -344,20 +330,13 @@ class SnapshotManager:
         complete = with_postings(snapshot, self._buffers, read)
         if complete is not None:
             return complete
-        if not self._has_file:
+        if self._file is None:
             self._mistrust()
             return snapshot
         # A sidecar with one error may have others: rebuild everything from the store.
         self._reset()
         self._sidecar.give_up()
         return self._completed(None, read, now, text, terms, space)
-
-    def _restored(self, read: SqliteReading) -> Snapshot | None:
-        restored = self._sidecar.restore(read, self._table)
-        if restored is None:
-            return None
-        self._buffers, snapshot = restored
-        return snapshot
 
     def _caught_up(self, old: Snapshot | None, read: SqliteReading) -> Snapshot:
         snapshot = None if old is None else caught_up(old, self._buffers, read)
@@ -368,7 +347,7 @@ class SnapshotManager:
                 self.mistrusted = False
             return rebuilt(self._buffers, read)
         if old is not None and old.postings is not None and snapshot.postings is None:
-            if self._has_file:
+            if self._file is not None:
                 self._sidecar.give_up()
                 self._reset()
                 return rebuilt(self._buffers, read)

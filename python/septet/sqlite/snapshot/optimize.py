@@ -70,7 +70,7 @@ def keep_up(manager: SnapshotManager, store: SqliteStore, now: float, *, terms: 
     """
     _load(manager, store, now, terms)
     if manager.outgrown:
-        manager.save(store)
+        manager.do("save", store)
 
 
 def keep_beside(path: str) -> None:
@@ -95,7 +95,7 @@ def _load(manager: SnapshotManager, store: SqliteStore, now: float, terms: bool)
         if last is not None and (last.postings is not None or manager.mistrusted):
             return
         if last is not None:
-            manager.build(store)
+            manager.do("build", store)
     raise StoreBusy(
         f"{store.path} changed during each of {TURNS} attempts to optimize it: try again when fewer processes "
         "write to it"

@@ -1,20 +1,26 @@
-"""State of the sidecar of a manager's arrays: its coverage, and known damage."""
+"""State of a manager: its sidecar, its background work, and cached answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from septet import _core
-from septet.errors import StoreError
+from septet.errors import SeptetError, StoreError
 from septet.model.vector import Space
 from septet.sqlite.snapshot.checkpoint import restore
 from septet.sqlite.snapshot.columns import Buffers, FactColumn
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
-from septet.sqlite.store.store import SqliteReading
+from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables.vectors import all_spaces
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 #: A new sidecar is written after more added slots than this, and more than a tenth of those in the old one.
 GROWN_SLOTS = 1_024
@@ -78,14 +84,14 @@ class SidecarState:
         sidecar: None if arrays are not persisted.
         coverage: None if the arrays are in no sidecar.
         damaged: True if a damaged sidecar was found and removed.
-        unwritable: error that prevents writing.
+        unwritable: True after a failed write: this process writes no more.
     """
 
     def __init__(self, sidecar: Sidecar | None) -> None:
         self.sidecar = sidecar
         self.coverage: Coverage | None = None
         self.damaged = False
-        self.unwritable: OSError | ValueError | None = None
+        self.unwritable = False
 
     def restore(self, read: SqliteReading, table: Sequence[FactColumn]) -> tuple[Buffers, Snapshot] | None:
         """Open the arrays of a sidecar of this generation or an earlier one; None without a sound one."""
@@ -119,19 +125,13 @@ class SidecarState:
         if self.sidecar is not None:
             self.sidecar.drop()
 
-    def fail(self, fault: OSError | ValueError) -> None:
-        """Write no sidecar from now on."""
-        self.unwritable = fault
-
     @property
     def unverified(self) -> tuple[_core.ArrayFile, frozenset[str]] | None:
         """The sidecar of the arrays, and its unverified columns; None without any."""
         coverage = self.coverage
-        return (
-            (coverage.file, coverage.unverified)
-            if coverage is not None and coverage.file and coverage.unverified
-            else None
-        )
+        if coverage is None or coverage.file is None or not coverage.unverified:
+            return None
+        return coverage.file, coverage.unverified
 
     def due(self, snapshot: Snapshot, buffers: Buffers) -> Literal["verify", "save"] | None:
         """Return the due work on the sidecar, if any."""
@@ -142,7 +142,7 @@ class SidecarState:
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
         """Return True if a new sidecar can and should be written."""
-        if self.sidecar is None or self.sidecar.read_only or self.unwritable is not None or snapshot.postings is None:
+        if self.sidecar is None or self.sidecar.read_only or self.unwritable or snapshot.postings is None:
             return False
         coverage = self.coverage
         return len(snapshot.rows) >= LEAST_SLOTS if coverage is None else coverage.is_outgrown(snapshot, buffers)
@@ -150,3 +150,80 @@ class SidecarState:
 
 def _term_slots(snapshot: Snapshot) -> int:
     return 0 if snapshot.terms is None else len(snapshot.terms.covered)
+
+
+#: Does one step of the work and returns True if there is more. Steps are short, so that other tasks and the exit of the
+#: process never wait long for the thread.
+Task: TypeAlias = Callable[[], bool]
+
+
+class Schedule:
+    """Serializes the work of a manager, in the background or by a waiting caller.
+
+    Attributes:
+        turns: lock held by a turn until the turn is released or garbage-collected.
+    """
+
+    def __init__(self) -> None:
+        self.turns = _core.Lock(handed_on=True)
+
+    @property
+    def busy(self) -> bool:
+        """True if work is running."""
+        return self.turns.held_by_any
+
+    def turn(self) -> Any:
+        """Return a new turn; None if work is running."""
+        return self.turns.hold(0)
+
+    def wait(self) -> Any:
+        """Wait for running work to end; return a new turn."""
+        return self.turns.hold()
+
+    def start(self, task: Task, store: SqliteStore, turn: Any) -> None:
+        """Hand a task and its turn to the background."""
+        # Raised when the interpreter is shutting down.
+        with suppress(RuntimeError):
+            _executor(os.getpid()).submit(self._step, task, store, turn)
+
+    def _step(self, task: Task, store: SqliteStore, turn: Any) -> None:
+        more = False
+        try:
+            # The vault is closed or unreadable: the next search reports it.
+            with suppress(SeptetError, MemoryError):
+                more = not store.closed and task()
+        finally:
+            if not more:
+                turn.release()
+        if more:
+            self.start(task, store, turn)
+
+
+@cache
+def _executor(_process: int) -> ThreadPoolExecutor:
+    """Return the background thread of a process; threads do not survive a fork."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="septet-maintenance")
+
+
+_Answer = TypeVar("_Answer")
+
+
+class Answers:
+    """Caches answers until the store changes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._cache: tuple[tuple[int, str], dict[object, Any]] = ((-1, ""), {})
+
+    def remembered(self, read: SqliteReading, key: object, ask: Callable[[], _Answer]) -> _Answer:
+        """Return the cached answer for a key at this generation; call ``ask`` only on a miss."""
+        state, answers = self._cache
+        if state != read[1:]:
+            answers = {}
+            # A single assignment, so that no thread sees answers of another generation.
+            self._cache = (read[1:], answers)
+        if key not in answers:
+            answers[key] = ask()
+        answer: _Answer = answers[key]
+        return answer
