@@ -11,7 +11,7 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import Chunking, SeptetError
 from septet.embedding import EmbeddingCache, embedder_from
-from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, SessionPending, is_due
+from septet.files.matching import DELTA_BYTES, DELTA_MESSAGES, SessionPending, is_due
 from septet.files.roots import root_at
 from septet.profiles import resolve
 

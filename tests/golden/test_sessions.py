@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ import pytest
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Redactor
-from septet.files.pending import SessionDelta
-from septet.files.transcripts import Speaker, hear
+from septet.files.matching import SessionPending, is_due
+from septet.files.transcripts import hear, lines_of
 
 FIRST, LATEST = "2026.2.12", "2026.9.6"
 TEXTS = other_recording("openclaw-session-text")["cases"]
@@ -33,7 +34,7 @@ def transcript(case: dict[str, Any]) -> bytes:
 
 def heard(raw: bytes, *, literal: bool) -> tuple[str, list[int]]:
     """Return the text of a transcript and the line of the file that each of its lines comes from."""
-    speaker = Speaker(Redactor("literal"), literal)
+    redactor = Redactor("literal")
     texts: list[str] = []
     at: list[int] = []
     recalled = False
@@ -46,7 +47,7 @@ def heard(raw: bytes, *, literal: bool) -> tuple[str, list[int]]:
             continue
         recalled = spoken.recalled if spoken.role == "user" else recalled
         if not recalled:
-            own, _ = speaker.lines(spoken)
+            own, _ = lines_of(spoken, redactor, literal=literal)
             texts += own
             at += [number] * len(own)
     return "\n".join(texts), at
@@ -87,6 +88,30 @@ def test_the_default_rules_find_what_was_found_last_and_show_nothing_of_it(case)
     assert hidden(found.text) == hidden(case[LATEST])
     assert "…" not in found.text
     assert bool(found.counts) == (found.text != case["text"])
+
+
+class SessionDelta:
+    """Tracks the size of a session in memory, by the documented algorithm: call `seen` at each event."""
+
+    def __init__(self, delta_bytes: int, delta_messages: int) -> None:
+        self._thresholds = {"delta_bytes": delta_bytes, "delta_messages": delta_messages}
+        self._size = 0
+        self.pending = SessionPending(0, 0)
+
+    def seen(self, size: int, lines: Callable[[int, int], int]) -> bool:
+        """Record the size of the file, which is new from its start if it shrank; return True if it is due."""
+        start, self._size = (self._size if size >= self._size else 0), size
+        if size > start:
+            most_bytes, most_messages = self._thresholds.values()
+            new_bytes, messages = self.pending.bytes + size - start, self.pending.messages
+            if most_messages > 0 and (most_bytes <= 0 or new_bytes < most_bytes):
+                messages += lines(start, size)
+            self.pending = SessionPending(new_bytes, messages)
+        return is_due(self.pending, **self._thresholds)
+
+    def taken(self) -> None:
+        """Record that the file was synced."""
+        self.pending = SessionPending(0, 0)
 
 
 @pytest.mark.parametrize("case", TRACES, ids=lambda case: case["name"])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from septet import Vault
-from septet.files.pending import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
+from septet.files.matching import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
 from synced import fresh, picture
 
 TOKEN = "ghp_" + "Zq7x" * 9

@@ -23,8 +23,6 @@ from septet.model.drafts import MOST_TAGS
 from septet.sqlite.tables.mentions import ALIAS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from septet.files.extracting import Extracted
 
 _MARKDOWN = (".md", ".markdown", ".mdown", ".mkd", ".mdx")
@@ -134,18 +132,13 @@ def _with_properties(
         *first.mentions,
         *(Mention(name, "", ALIAS) for name in names),
     )
-    return [ChunkDraft({**first.fields, "title": _also_called(first.fields["title"], names)}, mentions), *others]
-
-
-def _also_called(title: str, names: Sequence[str]) -> str:
-    """Return a title with as many aliases of its note as fit, so that an alias matches with the weight of a title."""
-    aliases = ""
-    for name in names:
-        longer = f"{aliases}; {name}" if aliases else name
-        if len(f"{title} ({longer})") > MOST_TITLE_CHARS:
+    # As many aliases as fit are part of the title, so that an alias matches with the weight of a title.
+    title = titled = first.fields["title"]
+    for count in range(1, len(names) + 1):
+        if len(longer := f"{title} ({'; '.join(names[:count])})") > MOST_TITLE_CHARS:
             break
-        aliases = longer
-    return f"{title} ({aliases})" if aliases else title
+        titled = longer
+    return [ChunkDraft({**first.fields, "title": titled}, mentions), *others]
 
 
 def _shared(front: FrontMatter, path: str, name: str, mtime: float) -> tuple[dict[str, Any], dict[str, Any], str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet._core import Lock
 from septet.errors import Closed, SeptetError, StoreError
-from septet.files.matching import moved_meanwhile, near, why_unknown
-from septet.files.pending import is_due, pending_of
+from septet.files.matching import is_due, moved_meanwhile, near, pending_of, why_unknown
 from septet.files.report import PendingFile
 from septet.files.roots import UNKNOWN, within
 from septet.files.sources import RootFile, Scan, scan

@@ -1,17 +1,17 @@
-"""Match files on the disk to files of a vault: unchanged, changed, gone, renamed or imported."""
+"""Match files on the disk to files of a vault: unchanged, changed, gone, renamed, imported, or a growing session."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from septet.files.pending import inode_of
+from septet.errors import StoreError
 from septet.files.preparing import Task
 from septet.files.roots import UNKNOWN, within
-from septet.files.steady import print_of, read_steadily
+from septet.files.steady import open_file, print_of, read_steadily
+from septet.model.entry import json_of
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow
@@ -23,31 +23,22 @@ if TYPE_CHECKING:
 #: A file read this soon after its change may change again within the same clock tick of its file system; clocks in
 #: whole seconds have ticks of up to two. Such a file is compared by hash at the next sync.
 NEAR_S, NEAR_COARSE_S = 0.05, 2.0
+#: Minimum new bytes, or lines, of a session for an automatic sync.
+DELTA_BYTES = 100_000
+DELTA_MESSAGES = 50
 
 
 def compared(
     present: Iterable[RootFile], skipped: Iterable[Skipped], rows: Iterable[FileRow], *, reread: bool
 ) -> tuple[list[Task], list[FileRow], list[FileRow]]:
-    """Return the files to read, the unchanged ones and the missing ones.
-
-    Args:
-        present: files on the disk.
-        rows: files of the vault.
-        reread: read all files and rebuild their chunks.
-    """
+    """Return the files to read (all of them with ``reread``), the unchanged ones and the missing ones."""
     known = {row.path: row for row in rows}
     tasks, same = [], []
     for file in present:
         row = known.pop(file.path, None)
-        if (
-            row is None
-            or reread
-            or row.size != file.size
-            or row.mtime_ns != file.mtime_ns
-            or row.kind != file.kind
-            or near(row)
-        ):
-            tasks.append(Task(file, row, reread or (row is not None and row.kind != file.kind)))
+        other_kind = row is not None and row.kind != file.kind
+        if row is None or reread or other_kind or (row.size, row.mtime_ns) != (file.size, file.mtime_ns) or near(row):
+            tasks.append(Task(file, row, reread or other_kind))
         else:
             same.append(row)
     unknown = {file.path for file in skipped if file.reason in UNKNOWN}
@@ -65,7 +56,6 @@ def why_unknown(path: str, device: int | None) -> str | None:
     """Return why the files of a root cannot be compared; None if missing files are deleted.
 
     Args:
-        path: path of the root.
         device: device of its file system at the last sync; None if unknown.
     """
     try:
@@ -83,14 +73,6 @@ def why_unknown(path: str, device: int | None) -> str | None:
     return None
 
 
-def device_at(path: str) -> int | None:
-    """Return the device number of a root's file system; None if the root does not exist."""
-    try:
-        return os.stat(path).st_dev
-    except OSError:
-        return None
-
-
 def renamed(tasks: Sequence[Task], missing: Sequence[FileRow]) -> tuple[list[Task], list[FileRow]]:
     """Match new files to missing ones with the same bytes, and return the tasks (renamed first) and the files gone.
 
@@ -105,7 +87,8 @@ def renamed(tasks: Sequence[Task], missing: Sequence[FileRow]) -> tuple[list[Tas
     matched: set[int] = set()
     for task in tasks:
         if task.before is None and task.file.size in sizes:
-            digest = _hash_of(task.file)
+            seen = (print_of if task.file.kind == "session" else read_steadily)(task.file.real)
+            digest = None if isinstance(seen, str) else seen.digest
             if digest is None:
                 # Unreadable: it may be any of these, so decide at the next sync.
                 matched.update(row.file for row in missing if row.size == task.file.size)
@@ -137,7 +120,7 @@ def _set_aside(tasks: Sequence[Task], missing: Sequence[FileRow]) -> dict[str, F
         return {}
     from septet.files.sessions import goes_on
 
-    states = {inode: row for row in rows if row.kind == "session" and (inode := inode_of(row.state)) is not None}
+    states = {inode: row for row in rows if row.kind == "session" and (inode := _number(row.state, "inode"))}
     matches: dict[str, FileRow] = {}
     for file in new:
         try:
@@ -149,22 +132,6 @@ def _set_aside(tasks: Sequence[Task], missing: Sequence[FileRow]) -> dict[str, F
     return matches
 
 
-def surely_gone(
-    missing: Iterable[FileRow], missing_first: Iterable[FileRow], first: Iterable[RootFile], second: Iterable[RootFile]
-) -> list[FileRow]:
-    """Return the files missing in two scans that cannot be a file seen only by the first scan.
-
-    Args:
-        gone: files missing in the second scan.
-        lost: files missing in the first scan.
-        first: files in the first scan.
-        second: files in the second scan.
-    """
-    twice, present = {row.file for row in missing_first}, {file.path for file in second}
-    passing = {file.size for file in first if file.path not in present}
-    return [row for row in missing if row.file in twice and row.size not in passing]
-
-
 def moved_meanwhile(
     new: Iterable[RootFile], rows: Sequence[FileRow], present: Iterable[RootFile], skipped: Iterable[Skipped]
 ) -> list[RootFile]:
@@ -172,12 +139,6 @@ def moved_meanwhile(
 
     Such a known file was listed at its old path, or vanished from it during the scan, and is missing now; the new one
     has its kind, size and time. Stored as a new file, it would lose the ids of the known one.
-
-    Args:
-        new: files of the scan that are not in the vault.
-        rows: files of the vault.
-        present: files of the scan.
-        skipped: paths skipped by the scan.
     """
     apart: dict[tuple[str, int, int], list[RootFile]] = {}
     for file in new if rows else ():
@@ -191,14 +152,6 @@ def moved_meanwhile(
     away |= {path for path in paths if within(path, vanished)}
     keys = {(row.kind, row.size, row.mtime_ns) for row in alike if row.path in away}
     return [file for key in keys for file in apart[key]]
-
-
-def _hash_of(file: RootFile) -> str | None:
-    if file.kind == "session":
-        seen = print_of(file.real)
-        return None if isinstance(seen, str) else seen.digest
-    read = read_steadily(file.real)
-    return None if isinstance(read, str) else sha256(read.data).hexdigest()
 
 
 def adopted(store: SqliteStore, of: Followed, present: Iterable[RootFile], *, dry_run: bool = False) -> list[FileRow]:
@@ -223,3 +176,42 @@ def adopted(store: SqliteStore, of: Followed, present: Iterable[RootFile], *, dr
         for path in adoptable.keys() - files.at(write, of.number, list(on_disk)).keys():
             files.put(write, adoptable[path])
         return list(files.at(write, of.number, list(on_disk)).values())
+
+
+class SessionPending(NamedTuple):
+    """New bytes and lines (about one per message) of a session since its last sync."""
+
+    bytes: int
+    messages: int
+
+
+def pending_of(file: RootFile, state: str | None, *, most_bytes: int = DELTA_BYTES) -> SessionPending:
+    """Return the new part of a session since a state; lines are counted in its first ``most_bytes``.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    before = _number(state, "offset")
+    with open_file(file.real) as opened:
+        size = os.fstat(opened.fileno()).st_size
+        offset = before if before <= size else 0
+        if size == offset:
+            return SessionPending(0, 0)
+        opened.seek(offset)
+        return SessionPending(size - offset, opened.read(most_bytes).count(b"\n"))
+
+
+def is_due(pending: SessionPending, *, delta_bytes: int = DELTA_BYTES, delta_messages: int = DELTA_MESSAGES) -> bool:
+    """Return True if enough of a session is new for an automatic sync.
+
+    With 0 ``delta_bytes`` any new byte is enough; with 0 ``delta_messages`` only bytes count.
+    """
+    return pending.bytes > 0 and (pending.bytes >= delta_bytes or 0 < delta_messages <= pending.messages)
+
+
+def _number(state: str | None, name: str) -> int:
+    try:
+        value = json_of(state or "{}", dict).get(name, 0)
+    except StoreError:
+        return 0
+    return value if isinstance(value, int) else 0

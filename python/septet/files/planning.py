@@ -85,30 +85,6 @@ def _digest(*parts: str) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
-def plan_of(
-    before: FileRow | None,
-    after: FileRow,
-    stored: Sequence[ChunkRow],
-    drafts: Sequence[PlannedChunk],
-    shared: Mapping[str, Any],
-    *,
-    mtime: float,
-    leading: Sequence[ChunkRow] = (),
-) -> FilePlan:
-    """Return the plan from the stored chunks of a file to its drafts; chunks with equal texts are matched in order.
-
-    Args:
-        shared: fields of all chunks of the root: ``source``, and ``trust`` if set.
-        mtime: default time of drafts; a chunk with the same text keeps its time.
-        leading: chunks before the stored ones, which stay.
-
-    Raises:
-        EntryError: a field cannot be stored.
-    """
-    rows = rows_of_drafts(drafts, shared, after, mtime)
-    return plan_rows(before, after, stored, rows, [draft.mentions for draft in drafts], mtime=mtime, leading=leading)
-
-
 def plan_rows(
     before: FileRow | None,
     after: FileRow,
@@ -119,10 +95,14 @@ def plan_rows(
     mtime: float,
     leading: Sequence[ChunkRow] = (),
 ) -> FilePlan:
-    """Return the plan from the stored chunks of a file to rows, which get their ids here; see `plan_of`.
+    """Return the plan from the stored chunks of a file to rows, which get their ids here.
+
+    Chunks with equal texts are matched in order.
 
     Args:
         named: mentions of each row.
+        mtime: default time of rows; a chunk with the same text keeps its time.
+        leading: chunks before the stored ones, which stay.
     """
     old: defaultdict[str, deque[ChunkRow]] = defaultdict(deque)
     for chunk in stored:
@@ -181,6 +161,9 @@ def rows_of_drafts(
 ) -> list[EntryRow]:
     """Return drafts as rows without ids.
 
+    Args:
+        shared: fields of all chunks of the root: ``source``, and ``trust`` if set.
+
     Raises:
         EntryError: a field cannot be stored.
     """
@@ -190,7 +173,7 @@ def rows_of_drafts(
         span = file.path, fields.pop("first_line"), fields.pop("last_line")
         fields |= {"id": _NO_ID, "kind": files.CHUNK, "parent": file.id, "span": span}
         items.append(fields)
-    rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=_unchanged)
+    rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=lambda span: span)
     if rows is None:
         return [entries.checked_row({**fields, "span": Span(*fields["span"])}, now=mtime) for fields in items]
     return rows
@@ -206,7 +189,3 @@ class _AttrsJson:
         if attrs != self._last[0]:
             self._last = attrs, attrs_text(attrs)
         return self._last[1]
-
-
-def _unchanged(span: tuple[str, int, int]) -> tuple[str, int, int]:
-    return span

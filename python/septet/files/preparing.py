@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.errors import SeptetError
@@ -84,7 +83,7 @@ class Preparer:
         read = read_steadily(file.real)
         if isinstance(read, str):
             return PreparedFile(task, None, None, reason=read)
-        digest, size = sha256(read.data).hexdigest(), len(read.data)
+        digest, size = read.digest, len(read.data)
         after = self._file(task, read.size, read.mtime_ns, digest)
         if before is not None and not task.rebuild and before.hash == digest and before.path == file.path:
             known = () if before.problem is None else (before.problem,)

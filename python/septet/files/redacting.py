@@ -167,42 +167,31 @@ class _Redaction:
             parent = page_parents[-1] if page_parents else None
         row: int | None = 0
         while row is not None:
-            after = row
-
-            def page(read: Any, after: int = after) -> list[list[LiveEntry]]:
-                return [[entry] for entry in masking.singles(read, after)]
-
-            units = self._mask_page(page)
+            units = self._mask_page(lambda read, after: [[entry] for entry in masking.singles(read, after)], row)
             row = units[-1][0].at if units else None
 
     def _these_entries(self, rows: Sequence[int]) -> None:
         parents: set[str] = set()
         for start in range(0, len(rows), ROWS):
             page_rows = rows[start : start + ROWS]
-
-            def page(read: Any, page_rows: Sequence[int] = page_rows) -> list[list[LiveEntry]]:
-                return [[entry] for entry in masking.held_at(read, page_rows) if entry.row.parent is None]
-
             with self._store.reading() as read:
                 rows_of_page = [entry.row for entry in masking.held_at(read, page_rows)]
             parents.update(row.parent for row in rows_of_page if row.parent is not None)
-            self._mask_page(page)
+            self._mask_page(
+                lambda read, rows: [[e] for e in masking.held_at(read, rows) if e.row.parent is None], page_rows
+            )
         self._families(sorted(parents))
 
     def _families(self, parents: Sequence[str]) -> None:
         for start in range(0, len(parents), PARENTS):
-            page_parents = parents[start : start + PARENTS]
+            page = parents[start : start + PARENTS]
+            self._mask_page(lambda read, page: [masking.family(read, parent) for parent in page], page)
 
-            def page(read: Any, page_parents: Sequence[str] = page_parents) -> list[list[LiveEntry]]:
-                return [masking.family(read, parent) for parent in page_parents]
-
-            self._mask_page(page)
-
-    def _mask_page(self, page: Callable[[Any], list[list[LiveEntry]]]) -> list[list[LiveEntry]]:
-        """Mask the entries of a page; retry while other processes change them."""
+    def _mask_page(self, page: Callable[[Any, Any], list[list[LiveEntry]]], at: Any) -> list[list[LiveEntry]]:
+        """Mask the entries of the page at a place; retry while other processes change them."""
         for _ in range(TRIES):
             with self._store.reading() as read:
-                units = page(read)
+                units = page(read, at)
             self._masker.learn(chain.from_iterable(checked_texts(entry.row) for unit in units for entry in unit))
             masked = [self._unit(unit) for unit in units]
             changed = [unit for unit in masked if unit.masked]
@@ -218,9 +207,12 @@ class _Redaction:
         )
 
     def _unit(self, family: Sequence[LiveEntry]) -> _Unit:
-        counts = Counts()
-        wholes = self._documents(family, counts)
-        masked_rows = []
+        counts, masked_rows = Counts(), []
+        # The masked descriptions of the entries split from one text, by number.
+        wholes: dict[int, str] = {}
+        if (split := cut_texts([entry.row for entry in family])) is not None:
+            laid, numbers = split
+            wholes = {numbers[piece]: text for piece, text in self._masker.document(laid, counts).items()}
         for number, entry in enumerate(family):
             if self._request.rows is not None and entry.at not in self._request.rows:
                 continue
@@ -233,14 +225,6 @@ class _Redaction:
                 masked_rows.append((entry, masked))
             self._check_ids(entry.row, masked)
         return _Unit(family, masked_rows, counts)
-
-    def _documents(self, family: Sequence[LiveEntry], counts: Counts) -> dict[int, str]:
-        """Return the masked descriptions of the entries split from one text, by number."""
-        cut = cut_texts([entry.row for entry in family])
-        if cut is None:
-            return {}
-        laid, numbers = cut
-        return {numbers[piece]: text for piece, text in self._masker.document(laid, counts).items()}
 
     def _store_units(self, units: Sequence[_Unit]) -> list[_Unit]:
         """Store masked entries, and return the units that are unchanged since they were read."""
@@ -276,20 +260,15 @@ class _Redaction:
         if not texts or not self._of_file:
             return
         rows = masking.mentions(write, list(texts))
-        masked_mentions = [
-            (chunk, target, anchor)
-            for chunk, target, anchor in rows
-            if target.rpartition("/")[2] not in texts[chunk] or anchor not in texts[chunk]
-        ]
-        masking.drop_mentions(write, masked_mentions)
+        holds = [target.rpartition("/")[2] in texts[chunk] and anchor in texts[chunk] for chunk, target, anchor in rows]
+        masking.drop_mentions(write, [row for row, unchanged in zip(rows, holds) if not unchanged])
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
     def _check_ids(self, row: EntryRow, masked: EntryRow) -> None:
         """Report ids with secrets, or made from a title with one."""
-        for place, name in (("id", row.id), ("parent", row.parent or "")):
-            if self._holds(name):
-                self._report_left(place, name)
+        self._check_name("id", row.id)
+        self._check_name("parent", row.parent or "")
         if row.title != masked.title:
             spans, _ = self._request.redactor.spans(row.title)
             runs = chain.from_iterable(runs_of(row.title[start:end]) for start, end in spans)
@@ -303,11 +282,12 @@ class _Redaction:
         names += [("root", text) for row in self._of_root.values() for text in (row.name, row.path, row.options)]
         self._masker.learn(name for _, name in names)
         for place, name in names:
-            if self._holds(name):
-                self._report_left(place, name)
+            self._check_name(place, name)
 
-    def _holds(self, name: str) -> bool:
-        return bool(name) and self._masker.text(name, Counts()) != name
+    def _check_name(self, place: str, name: str) -> None:
+        """Report a name with a secret."""
+        if name and self._masker.text(name, Counts()) != name:
+            self._report_left(place, name)
 
     def _holds_within(self, text: str) -> bool:
         """Return True if a JSON text contains a secret, checking decoded values (``\\n`` as a line break)."""
@@ -330,9 +310,9 @@ class _Redaction:
             if not changed:
                 continue
             self._counts.count(more)
-            if place == "history":
-                self._forget_versions([row.key[0] for row, _ in changed])
             if not self._request.dry_run:
+                if place == "history":
+                    self._forget_versions([row.key[0] for row, _ in changed])
                 with self._store.bookkeeping() as write:
                     masking.set_texts(write, place, changed)
             if number:
@@ -384,8 +364,6 @@ class _Redaction:
             self._cached += self._request.forget(list(dict.fromkeys(texts)))
 
     def _forget_versions(self, rows: Sequence[int]) -> None:
-        if self._request.dry_run:
-            return
         with self._store.reading() as read:
             ids = [id for (id,) in entries.facts_at(read, ("e.id",), sorted(set(rows)))]
             versions = [version.entry for id in ids for version in history.of_entry(read, id)]

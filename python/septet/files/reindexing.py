@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead
-from septet.files.report import SyncTally
+from septet.files.report import CHANGES, SyncTally
 from septet.files.storing import in_order, link_mentions, store_plans
 from septet.files.tracking import Followed, still_followed
 from septet.files.turns import Lease
@@ -47,8 +47,6 @@ MIXED = "mixed"
 
 #: Embeds staged texts; returns None without an embedder. Called with a stop function and texts to skip.
 EmbedAhead: TypeAlias = "Callable[[Callable[[], bool], set[str]], Embedded | None]"
-#: ``again``: more to do after the next scan; ``left``: another sync must continue.
-Progress: TypeAlias = Literal["done", "again", "left"]
 
 
 class StaleStaging(Exception):
@@ -116,13 +114,16 @@ class Rebuild:
         on_disk: Mapping[str, RootFile],
         late: Callable[[], bool],
         progress: Callable[[int, int | None], object] | None,
-    ) -> Progress:
+    ) -> Literal["done", "again", "left"]:
         """Stage files, embed their texts, and switch after the last one.
 
         Args:
             on_disk: files on the disk, by path.
             late: returns True if it is time to return; the switch is not interrupted.
             progress: called with the number of staged files and the total.
+
+        Returns:
+            ``again`` if there is more to do after the next scan, ``left`` if another sync must continue.
         """
         try:
             if not self._stage(on_disk, late, progress) or not self._embed(late):
@@ -229,7 +230,7 @@ class Rebuild:
 
     def _switch(self) -> bool:
         """Replace the old chunks by the staged ones in one transaction; return False if more must be staged."""
-        of, counts = self._of, _Counts()
+        of, counts = self._of, Counter[str]()
         many = self._many_leave()
         with self._store.writing() as write:
             if not self._is_current(write):
@@ -244,7 +245,8 @@ class Rebuild:
             for plans in _batches(_plans(write, sorted(fits))):
                 for plan, number in store_plans(write, plans, of.name, keeping):
                     assert number
-                    counts.add(plan)
+                    counts.update(files_changed=1, chunks_kept=plan.kept)
+                    counts.update({f"chunks_{name}": len(getattr(plan, name)) for name in CHANGES})
             for some in _slices(sorted(mentions.of_files(write, (row.file for row in rows))), SWITCHED_CHUNKS):
                 link_mentions(write, of.number, some)
             if many:
@@ -254,7 +256,9 @@ class Rebuild:
             files.note_identity(write, of.number, of.identity)
             staged.end(write, of.number)
             self._lease.renew(write)
-        counts.into(self._tally)
+        # Only after the commit.
+        for name, count in counts.items():
+            self._tally.add(name, count)
         self._tally.reindexed.append(of.name)
         clean(self._store, of.number, self._lease)
         return True
@@ -299,31 +303,6 @@ class Rebuild:
         )
 
 
-class _Counts:
-    """Counts of a switch, added to the report after its commit."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-
-    def add(self, plan: FilePlan) -> None:
-        """Count the changes of a plan."""
-        changes = {
-            "files_changed": 1,
-            "chunks_added": len(plan.added),
-            "chunks_changed": len(plan.changed),
-            "chunks_moved": len(plan.moved),
-            "chunks_removed": len(plan.removed),
-            "chunks_kept": plan.kept,
-        }
-        for name, number in changes.items():
-            self._counts[name] = self._counts.get(name, 0) + number
-
-    def into(self, tally: SyncTally) -> None:
-        """Add the counts to those of a sync."""
-        for name, number in self._counts.items():
-            tally.add(name, number)
-
-
 def clean(store: SqliteStore, root: int, lease: Lease) -> None:
     """Remove the staged chunks of a root in small transactions."""
     while True:
@@ -350,9 +329,8 @@ def _staged_of(file: PreparedFile, shared: Mapping[str, Any]) -> tuple[Staged | 
     for row, draft in zip(rows, file.drafts):
         named = [[mention.target, mention.anchor, mention.type] for mention in draft.mentions]
         chunks.append(json.dumps({**row._asdict(), "mentions": named}, ensure_ascii=False))
-    return Staged(after.file, after.hash, json.dumps(facts, ensure_ascii=False), tuple(chunks)), [
-        row.text_hash for row in rows
-    ]
+    stored = Staged(after.file, after.hash, json.dumps(facts, ensure_ascii=False), tuple(chunks))
+    return stored, [row.text_hash for row in rows]
 
 
 def _plans(write: SqliteWriting, numbers: Sequence[int]) -> Iterator[FilePlan]:

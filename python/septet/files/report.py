@@ -169,6 +169,10 @@ class SyncReport(Plain):
         return f"{', '.join(parts)} in {self.took_s:.2f} s"
 
 
+#: Kinds of changed chunks, as named in `FilePlan` and in `SyncReport`.
+CHANGES = ("added", "changed", "moved", "removed")
+
+
 class SyncTally:
     """Counts of a sync, by the names of `SyncReport`."""
 
@@ -193,7 +197,7 @@ class SyncTally:
         """Count the changes of a plan."""
         renamed = plan.before is not None and plan.before.path != plan.after.path
         self.add("files_added" if plan.before is None else "files_renamed" if renamed else "files_changed")
-        for name in ("added", "changed", "moved", "removed"):
+        for name in CHANGES:
             self.add(f"chunks_{name}", len(getattr(plan, name)))
         self.add("chunks_kept", plan.kept)
 

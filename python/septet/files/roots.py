@@ -51,8 +51,7 @@ class Root(NamedTuple):
 
     def to_json(self) -> str:
         """Return the options (all but path and name) as a JSON object with sorted keys."""
-        options = {name: getattr(self, name) for name in _OPTIONS}
-        return json.dumps(options, ensure_ascii=False, sort_keys=True)
+        return json.dumps(self._options(), ensure_ascii=False, sort_keys=True)
 
     @classmethod
     def from_json(cls, path: str, name: str, text: str) -> Root:
@@ -64,9 +63,8 @@ class Root(NamedTuple):
         try:
             options = json.loads(text)
         except ValueError as fault:
-            raise EntryError(
-                f"the options of root {shown(path)} are not JSON ({cut(str(fault))}): sync it again"
-            ) from None
+            problem = f"are not JSON ({cut(str(fault))}): sync it again"
+            raise EntryError(f"the options of root {shown(path)} {problem}") from None
         if not isinstance(options, dict):
             raise EntryError(f"the options of root {shown(path)} are {shown(options)}: wanted a JSON object")
         return _checked(path, name, {key: options[key] for key in _OPTIONS if key in options})
@@ -116,13 +114,7 @@ def root_at(
     """
     expanded = os.path.expanduser(file_path(path, "root", EntryError))
     real = utf8(os.path.realpath(absolute(expanded)), "root", EntryError)
-    options = {
-        "layout": layout,
-        "paths": paths,
-        "include": include,
-        "exclude": exclude,
-        "follow_symlinks": follow_symlinks,
-    }
+    options = dict(zip(_OPTIONS, (layout, paths, include, exclude, follow_symlinks)))
     return _checked(real, os.path.basename(real) or NAMELESS if name is None else name, options)
 
 
@@ -220,9 +212,7 @@ def ends(name: str, endings: Sequence[str], *, any_case: bool) -> bool:
 
 def kinds_merged(counts: Iterable[Mapping[str, int]], most: int = MOST_KINDS) -> dict[str, int]:
     """Return the number of files by suffix, most frequent first; rare suffixes, and none, are `OTHER`."""
-    sums: Counter[str] = Counter()
-    for by_suffix in counts:
-        sums.update(by_suffix)
+    sums = sum(map(Counter, counts), Counter[str]())
     rest = sums.pop("", 0) + sums.pop(OTHER, 0)
     first = sorted(sums.items(), key=lambda kind: (-kind[1], kind[0]))
     rest += sum(number for _, number in first[most:])
@@ -267,15 +257,6 @@ def within(path: str, places: Set[str]) -> bool:
     while path and path not in places:
         path = path.rpartition("/")[0]
     return path in places
-
-
-def can_be(path: str) -> bool:
-    """Return True if a text can be encoded as a file name."""
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def unescaped(path: str) -> str:

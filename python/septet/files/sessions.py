@@ -10,15 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from septet.errors import StoreError
-from septet.files.pending import SessionFile
 from septet.files.redaction import Redactor
 from septet.files.steady import open_file
-from septet.files.transcripts import Line, Speaker, hear
+from septet.files.transcripts import Line, hear, lines_of
 from septet.model.entry import json_of
 
 if TYPE_CHECKING:
     from septet.files.chunking import Chunk, Chunking
     from septet.files.documents import ChunkDraft
+    from septet.files.sources import RootFile
 
 #: The type of the chunks of a session.
 SESSION = "session"
@@ -85,7 +85,7 @@ class _State(NamedTuple):
 
 
 def session_of(
-    file: SessionFile,
+    file: RootFile,
     state: str | None,
     chunking: Chunking,
     redactor: Redactor | None,
@@ -110,10 +110,9 @@ def session_of(
 
     cut = partial(chunk_markdown, tokens=chunking.tokens, overlap=chunking.overlap, variant=chunking.variant)
     made_by = f"{_VERSION}:{chunking.identity}:{redactor.identity if redactor else ''}:{literal}"
-    speaker = Speaker(redactor, literal)
     with open_file(file.real, -1) as opened:
         before = _usable(opened, state, made_by)
-        reading = _TranscriptRead(opened, before, speaker)
+        reading = _TranscriptRead(opened, before, redactor, literal)
         lines = [*(before.last if before else ()), *reading.new_lines()]
         chunks = [chunk for chunk in cut("\n".join(line.text for line in lines)) if chunk.text.strip()] if lines else []
         keep = before.keep if before else 0
@@ -141,9 +140,8 @@ def goes_on(path: str, state: str) -> bool:
 class _TranscriptRead:
     """A read of a transcript from a state on."""
 
-    def __init__(self, opened: BinaryIO, before: _State | None, speaker: Speaker) -> None:
-        self._opened = opened
-        self._speaker = speaker
+    def __init__(self, opened: BinaryIO, before: _State | None, redactor: Redactor | None, literal: bool) -> None:
+        self._opened, self._redactor, self._literal = opened, redactor, literal
         self._line, self._offset, self._closed, self._recalled = 0, 0, True, False
         if before is not None:
             self._line, self._offset = before.line, before.offset
@@ -191,14 +189,14 @@ class _TranscriptRead:
         return self._offset - self._start
 
     def _texts(self, raw: bytes) -> list[Line]:
-        spoken = hear(raw, literal=self._speaker.literal)
+        spoken = hear(raw, literal=self._literal)
         if spoken is None:
             return []
         if spoken.role == "user":
             self._recalled = spoken.recalled
         if self._recalled:
             return []
-        texts, counts = self._speaker.lines(spoken)
+        texts, counts = lines_of(spoken, self._redactor, literal=self._literal)
         for name, count in counts.items():
             self.redacted[name] = self.redacted.get(name, 0) + count
         return [Line(text, self._line + 1, spoken.at) for text in texts]
@@ -232,11 +230,8 @@ class _TranscriptRead:
 
 def _usable(opened: BinaryIO, state: str | None, made_by: str) -> _State | None:
     """Return the state if the file continues it."""
-    before = _loaded(state)
-    if before is None or before.made_by != made_by:
-        return None
-    about = os.fstat(opened.fileno())
-    if about.st_ino != before.inode or about.st_size < before.offset:
+    before, about = _loaded(state), os.fstat(opened.fileno())
+    if before is None or before.made_by != made_by or about.st_ino != before.inode or about.st_size < before.offset:
         return None
     if _witnesses(opened, before.offset) != (before.head, before.tail):
         return None

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
 from septet.files import roots
-from septet.files.roots import MEMORIES, Root, below, can_be, is_memory_path, resolved, unescaped
+from septet.files.roots import MEMORIES, Root, below, is_memory_path, resolved, unescaped
 from septet.files.steady import mtime_ns_of
 
 Kind = Literal["text", "session"]
@@ -118,7 +118,7 @@ def scan(root: Root) -> Scan:
         return Scan([], [Skipped("", "unreadable", _cause(fault))])
     search = _Search(root)
     if stat.S_ISDIR(about.st_mode):
-        search.look(_whole(root))
+        search.look(Place("", root.path, root.layout))
     else:
         search.file(Place(os.path.basename(root.path), root.path, "folder"))
     for extra in root.paths:
@@ -144,17 +144,17 @@ def unknown_at(root: Root, path: str) -> Skipped | None:
         path: as for `file_at`.
     """
     file, skipped = _look_at(root, path)
-    unknown = (entry for entry in skipped if entry.reason in roots.UNKNOWN)
-    return (
-        None
-        if file is not None
-        else next((entry for entry in unknown if below(path, entry.path) or not entry.path), None)
-    )
+    unknown = (entry for entry in skipped if entry.reason in roots.UNKNOWN and file is None)
+    return next((entry for entry in unknown if below(path, entry.path) or not entry.path), None)
 
 
 def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
     """Return a file of a root, and the paths skipped on the way to it."""
-    if "\0" in path or not can_be(path):
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        return None, []
+    if "\0" in path:
         return None, []
     is_folder = os.path.isdir(root.path)
     base = root.path if is_folder else os.path.dirname(root.path)
@@ -167,7 +167,7 @@ def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
     for real in reals:
         search = _Search(root, real)
         if is_folder and below(real, root.path):
-            search.look(_whole(root))
+            search.look(Place("", root.path, root.layout))
         elif real == root.path:
             search.file(Place(os.path.basename(real), real, "folder"))
         for extra in root.paths:
@@ -274,19 +274,18 @@ class _Search:
         if self._only is not None and not below(self._only, place.real):
             return
         try:
-            about = os.lstat(place.real)
+            mode = os.lstat(place.real).st_mode
         except (FileNotFoundError, NotADirectoryError):
             self.skipped.append(Skipped(item, "missing"))
-            return
         except OSError as fault:
             self.skipped.append(Skipped(place.shown, "unreadable", _cause(fault)))
-            return
-        if stat.S_ISLNK(about.st_mode):
-            self._link(place.shown, place.real, place.tree)
-        elif not stat.S_ISDIR(about.st_mode):
-            self.file(place)
-        elif not self.look(place) and place.pattern is not None:
-            self.skipped.append(Skipped(item, "missing"))
+        else:
+            if stat.S_ISLNK(mode):
+                self._link(place.shown, place.real, place.tree)
+            elif not stat.S_ISDIR(mode):
+                self.file(place)
+            elif not self.look(place) and place.pattern is not None:
+                self.skipped.append(Skipped(item, "missing"))
 
     def file(self, place: Place) -> None:
         """Add a file named explicitly, regardless of ignore files; a root may have any suffix."""
@@ -320,10 +319,9 @@ class _Search:
             return
         if stat.S_ISREG(about.st_mode):
             rules = roots.TREES[tree]
-            if roots.is_session(shown) and rules["sessions"]:
-                self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "session"))
-            elif roots.ends(shown, rules["endings"], any_case=rules["any_case"]):
-                self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), "text"))
+            is_session = roots.is_session(shown) and rules["sessions"]
+            if is_session or roots.ends(shown, rules["endings"], any_case=rules["any_case"]):
+                self._take(RootFile(shown, real, about.st_size, mtime_ns_of(about), _KINDS[is_session]))
             else:
                 self.skipped.append(Skipped(shown, "ending"))
         elif not stat.S_ISDIR(about.st_mode):
@@ -342,27 +340,17 @@ class _Search:
             self._shown.add(file.path)
             if self._only is not None and file.real != self._only:
                 return
-            if not self._skip_unread(file):
+            ending = roots.extracted_ending(file.path)
+            if ending is not None and self._unread is None:
+                self._unread = roots.unread_endings()
+            if ending is None or ending not in (self._unread or ()):
                 self.files.append(file)
+                return
+            self.skipped.append(Skipped(file.path, "unread", f"needs {roots.EXTRACTED[ending]}: {roots.FILES_EXTRA}"))
+            self._without_reader[ending[1:]] += 1
         elif first != file.path:
             # The same file by another path, or a path equal to another one after escaping.
             self.skipped.append(Skipped(file.path, "duplicate", first or file.path))
-
-    def _skip_unread(self, file: RootFile) -> bool:
-        """Skip and count a file whose reader is not installed; return True if skipped."""
-        ending = roots.extracted_ending(file.path)
-        if ending is None:
-            return False
-        if self._unread is None:
-            self._unread = roots.unread_endings()
-        if ending in self._unread:
-            self.skipped.append(Skipped(file.path, "unread", f"needs {roots.EXTRACTED[ending]}: {roots.FILES_EXTRA}"))
-            self._without_reader[ending[1:]] += 1
-        return ending in self._unread
-
-
-def _whole(root: Root) -> Place:
-    return Place("", root.path, root.layout)
 
 
 def _place_of(root: Root, item: str) -> Place:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from septet.files.drift import drift_of, why_unknown_of
-from septet.files.matching import adopted
 from septet.files.planning import FilePlan
 from septet.files.preparing import Task
 from septet.files.report import PendingFile, RootInfo, SkippedFile, SyncReport, SyncTally, remarked
@@ -140,6 +139,7 @@ def _root_status(row: RootRow, stored: list[FileRow], chunks: int, device: int |
     sizes: Counter[str] = Counter()
     for file in stored:
         sizes[file.kind] += file.size
+    missed = (entry for entry in seen.skipped if entry.reason != "unread")
     return RootStatus(
         name=row.name,
         path=row.path,
@@ -151,7 +151,7 @@ def _root_status(row: RootRow, stored: list[FileRow], chunks: int, device: int |
         changed=drift.changed,
         gone=drift.gone,
         pending=drift.pending,
-        skipped=tuple(SkippedFile(path, reason, row.name) for path, reason, _ in seen.skipped if reason != "unread"),
+        skipped=tuple(SkippedFile(path, reason, row.name) for path, reason, _ in missed),
         skipped_kinds=seen.others,
         problems=tuple(remarked(file.path, file.problem, row.name) for file in stored if file.problem is not None),
         missing=drift.why,
@@ -180,6 +180,8 @@ def rehearse_roots(store: SqliteStore, request: SyncRequest, *, clock: Callable[
 class _Rehearsal(Run):
     """The sync of one root that counts its writes instead of making them."""
 
+    dry_run = True
+
     def __init__(
         self, store: SqliteStore, request: SyncRequest, followed: Followed, tally: SyncTally, clock: Callable[[], float]
     ) -> None:
@@ -193,13 +195,6 @@ class _Rehearsal(Run):
 
     def _begin_identity(self) -> None:
         pass
-
-    def _known(self, present: Sequence[RootFile], paths: Sequence[str] | None) -> list[FileRow]:
-        with self._store.reading() as read:
-            if paths is not None:
-                return list(files.at(read, self._of.number, paths).values())
-            rows = files.of_root(read, self._of.number)
-        return rows if rows or self._of.stored else adopted(self._store, self._of, present, dry_run=True)
 
     def _erase(self, missing: Sequence[FileRow]) -> None:
         with self._store.reading() as read:

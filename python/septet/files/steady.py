@@ -23,6 +23,11 @@ class ReadBytes(NamedTuple):
     size: int
     mtime_ns: int
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content, hexadecimal."""
+        return sha256(self.data).hexdigest()
+
 
 #: Byte order marks other than UTF-8's, the longer ones first.
 _MARKS = (
@@ -32,8 +37,6 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MOST_NS = 2**63 - 1
-
-
 #: Flags to open a folder on the way to a file.
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -47,16 +50,16 @@ def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
     Raises:
         OSError: it is not a regular file, or cannot be read.
     """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    file: Any = open(_open_unlinked(os.fspath(path), flags), "rb", buffering)  # noqa: SIM115 - the caller closes it
+    file: Any = open(_open_unlinked(os.fspath(path)), "rb", buffering)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(f"{path} is not a regular file")
     return cast(BinaryIO, file)
 
 
-def _open_unlinked(path: str, flags: int) -> int:
+def _open_unlinked(path: str) -> int:
     """Return the descriptor of a file, opened folder by folder so that no part of its path is a link."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     if os.open not in os.supports_dir_fd or not path.startswith("/"):
         return os.open(path, flags)
     *above, name = path.split("/")[1:]

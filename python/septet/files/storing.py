@@ -12,7 +12,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from septet.files.planning import FilePlan, chunk_id, file_id
@@ -101,10 +100,9 @@ class _Resolver:
         key = mention.target, mention.type, folder
         if key not in self._files:
             self._files[key] = self._file(*key)
-        file_id = self._files[key]
-        if file_id is None:
+        if (named_id := self._files[key]) is None:
             return None
-        place = file_id, mention.anchor
+        place = named_id, mention.anchor
         if place not in self._chunks:
             self._chunks[place] = self._chunk(*place)
         return self._chunks[place]
@@ -125,13 +123,8 @@ class _Resolver:
             if candidates:
                 return min(candidates)[-1]
         others = mentions.aliased(self._write, self._root, target) if type == "wiki" else ()
-        return min(
-            (
-                (posixpath.dirname(path) != folder, path.count("/"), len(path), path, file_id)
-                for path, file_id in others
-            ),
-            default=(None,),
-        )[-1]
+        ranked = ((posixpath.dirname(path) != folder, path.count("/"), len(path), path, id) for path, id in others)
+        return min(ranked, default=(None,))[-1]
 
     def _chunk(self, file_id: str, anchor: str) -> str | None:
         """Return the first chunk under the heading that an anchor names; the first of the file without a match."""
@@ -156,13 +149,6 @@ def _slug(heading: str) -> str:
 _LINES = slice(COMPARED.index("first_line"), COMPARED.index("last_line") + 1)
 
 
-class StoredPlan(NamedTuple):
-    """A plan with the number of its stored file; 0 if another process changed the file first."""
-
-    plan: FilePlan
-    file: int
-
-
 def in_order(read: SqliteReading | SqliteWriting, rows: Sequence[ChunkRow]) -> list[ChunkRow] | None:
     """Return the chunks of a file in order; None if the order is unknown.
 
@@ -184,11 +170,16 @@ def in_order(read: SqliteReading | SqliteWriting, rows: Sequence[ChunkRow]) -> l
     return ordered if len(ordered) == len(rows) else None
 
 
-def store_plans(write: SqliteWriting, plans: Sequence[FilePlan], root: str, keeping: Keeping) -> list[StoredPlan]:
+def store_plans(
+    write: SqliteWriting, plans: Sequence[FilePlan], root: str, keeping: Keeping
+) -> list[tuple[FilePlan, int]]:
     """Store files with their chunks, links and mentions; skip files changed since they were planned.
 
     Args:
         root: name of their root.
+
+    Returns:
+        each plan with the number of its stored file; 0 if another process changed the file first.
     """
     ready = _named(write, _as_planned(write, plans), root)
     changing.erase(write, sorted(chain.from_iterable(plan.removed for plan in ready)))
@@ -208,7 +199,7 @@ def store_plans(write: SqliteWriting, plans: Sequence[FilePlan], root: str, keep
     # An unchanged text may lose its mentions, for example inside a code block opened above it.
     if silent := mentioning - mentions.of_files(write, numbers.values()):
         link_mentions(write, plans[0].after.root, sorted(silent))
-    return [StoredPlan(plan, numbers.get(plan.after.path, 0)) for plan in plans]
+    return [(plan, numbers.get(plan.after.path, 0)) for plan in plans]
 
 
 def erase_files(write: SqliteWriting, missing: Sequence[FileRow]) -> tuple[list[FileRow], int]:
@@ -249,22 +240,21 @@ def _as_planned(write: SqliteWriting, plans: Sequence[FilePlan]) -> list[FilePla
 def _named(write: SqliteWriting, plans: Sequence[FilePlan], root: str) -> list[FilePlan]:
     """Return the plans with unique ids for new files and chunks."""
     taken = files.file_ids_taken(write, [plan.after.id for plan in plans if plan.before is None])
-    numbered = [
-        _renumbered(write, plan, root) if plan.before is None and plan.after.id in taken else plan for plan in plans
-    ]
+    numbered = []
+    for plan in plans:
+        if plan.before is None and plan.after.id in taken:
+            number = 1
+            while files.file_ids_taken(write, [id := file_id(root, plan.after.path, number)]):
+                number += 1
+            added = [row._replace(parent=id) for row in plan.added]
+            numbered.append(plan._replace(after=plan.after._replace(id=id), added=added))
+        else:
+            numbered.append(plan)
     parents = {row.id: plan.after.id for plan in numbered for row in plan.added}
     others = files.others_with(write, parents) if parents else set()
     # Two files of one transaction may claim the same id.
     others |= {row.id for plan in numbered for row in plan.added if parents[row.id] != plan.after.id}
     return [_salted(plan, root, others) for plan in numbered] if others else numbered
-
-
-def _renumbered(write: SqliteWriting, plan: FilePlan, root: str) -> FilePlan:
-    """Return the plan of a new file with an unused id."""
-    number = 1
-    while files.file_ids_taken(write, [id := file_id(root, plan.after.path, number)]):
-        number += 1
-    return plan._replace(after=plan.after._replace(id=id), added=[row._replace(parent=id) for row in plan.added])
 
 
 def _salted(plan: FilePlan, root: str, others: set[str]) -> FilePlan:

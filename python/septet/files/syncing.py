@@ -7,13 +7,15 @@ disk, so the next sync finds them.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
-from septet.files.matching import adopted, compared, device_at, moved_meanwhile, renamed, surely_gone, why_unknown
-from septet.files.planning import FilePlan, plan_of
+from septet.files.matching import adopted, compared, moved_meanwhile, renamed, why_unknown
+from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
@@ -92,6 +94,8 @@ class DiskState(NamedTuple):
 class Run:
     """The sync of one root."""
 
+    dry_run = False
+
     def __init__(
         self,
         store: SqliteStore,
@@ -160,7 +164,11 @@ class Run:
         if seen.why:
             return seen
         tasks, missing = renamed(tasks, missing)
-        missing = surely_gone(missing, missing_first, first_scan.files, seen.files) if missing else missing
+        if missing:
+            # Only files that both scans miss, and that cannot be a file seen only by the first scan.
+            twice, present = {row.file for row in missing_first}, {file.path for file in seen.files}
+            passing = {file.size for file in first_scan.files if file.path not in present}
+            missing = [row for row in missing if row.file in twice and row.size not in passing]
         if not self._again:
             self._tally.add("files_seen", len(seen.files))
             self._tally.add("files_unchanged", len(same))
@@ -250,7 +258,7 @@ class Run:
             if paths is not None:
                 return list(files.at(read, self._of.number, paths).values())
             rows = files.of_root(read, self._of.number)
-        return rows if rows or self._of.stored else adopted(self._store, self._of, present)
+        return rows if rows or self._of.stored else adopted(self._store, self._of, present, dry_run=self.dry_run)
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
@@ -333,16 +341,17 @@ class Run:
             if file.after is None or file.drafts is None:
                 self._skip(file.task.file.path, file.reason)
                 continue
+            mtime = file.after.mtime_ns / 1e9
             try:
-                plan = plan_of(
-                    file.task.before, file.after, chunks[file.keep :], file.drafts, self._of.fields(file.after.kind),
-                    mtime=file.after.mtime_ns / 1e9, leading=chunks[: file.keep],
-                )  # fmt: skip
+                rows = rows_of_drafts(file.drafts, self._of.fields(file.after.kind), file.after, mtime)
             except ValueError as fault:
                 # A value that an entry cannot hold, such as a title of control characters.
                 self._skip(file.task.file.path, str(fault))
                 continue
-            plans.append(plan)
+            plans.append(plan_rows(
+                file.task.before, file.after, chunks[file.keep :], rows, [draft.mentions for draft in file.drafts],
+                mtime=mtime, leading=chunks[: file.keep],
+            ))  # fmt: skip
         return plans
 
     def _store_plans(self, plans: Sequence[FilePlan]) -> None:
@@ -388,8 +397,10 @@ class Run:
             if still_followed(write, self._of) is None:
                 return
             files.note_root(write, self._of.number, self._clock() if whole else None, problem)
-            if whole and (device := device_at(self._of.root.path)) not in (None, self._device):
-                files.set_device(write, self._of.number, device)
+            # The root may have been deleted meanwhile.
+            with suppress(OSError):
+                if whole and (device := os.stat(self._of.root.path).st_dev) != self._device:
+                    files.set_device(write, self._of.number, device)
 
 
 def _moving(tasks: Iterable[Task], rows: Sequence[FileRow], seen: DiskState) -> list[RootFile]:

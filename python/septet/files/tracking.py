@@ -236,7 +236,8 @@ def _planned(
         )
     root = new if stored is None else Root.from_json(stored.path, stored.name, stored.options)
     root = root.changed(**options, name=name)
-    _check_name(root.name)
+    # Raises unless the name can be the ``source`` of an entry.
+    draft({"title": "-", "source": root.name}, now=0.0)
     before = NEW_ROOT if stored is None else json_of(stored.options, dict)
     options_json = options_of(root, before, more["chunking"], more["redact"], more["trust"])
     if stored is not None:
@@ -275,11 +276,6 @@ def forget(write: SqliteWriting, name: str) -> int:
     return chunks
 
 
-def _check_name(name: str) -> None:
-    """Raise unless a name can be the ``source`` of an entry."""
-    draft({"title": "-", "source": name}, now=0.0)
-
-
 def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]:
     """Return relative paths by root number.
 
@@ -292,12 +288,10 @@ def by_root(paths: object, followed: Sequence[Followed]) -> dict[int, list[str]]
         plain = os.path.abspath(absolute(os.path.expanduser(file_path(value, "a path", EntryError))))
         folder, name = os.path.split(plain)
         real_path = os.path.join(os.path.realpath(folder), name)
-        fits = False
-        for root in followed:
-            if (below := root.below(real_path)) is not None:
-                relative.setdefault(root.number, []).append(below)
-                fits = True
-        if not fits:
+        below = [(root.number, path) for root in followed if (path := root.below(real_path)) is not None]
+        for number, path in below:
+            relative.setdefault(number, []).append(path)
+        if not below:
             known = ", ".join(root.root.path for root in followed) or "none"
             raise EntryError(f"{shown(plain)} is in no folder that the vault follows ({known}): sync its folder first")
     return relative

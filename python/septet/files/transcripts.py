@@ -74,26 +74,18 @@ class TranscriptMessage(NamedTuple):
     at: float | None
 
 
-class Speaker(NamedTuple):
-    """Converts messages to lines of text.
+def lines_of(
+    spoken: TranscriptMessage, redactor: Redactor | None, *, literal: bool = False
+) -> tuple[list[str], dict[str, int]]:
+    """Return the lines of text of a message, and the number of masked secrets by rule.
 
-    Attributes:
+    Args:
         redactor: masks secrets; None keeps them.
-        literal: as first documented: long messages are one line, and blocks inserted by programs stay.
+        literal: as first documented: a long message is one line.
     """
-
-    redactor: Redactor | None
-    literal: bool = False
-
-    def lines(self, spoken: TranscriptMessage) -> tuple[list[str], dict[str, int]]:
-        """Return the lines of text of a message, and the number of masked secrets by rule."""
-        text = spoken.text
-        counts: dict[str, int] = {}
-        if self.redactor is not None:
-            text, counts = self.redactor.redact(text)
-        label = _LABELS[spoken.role]
-        parts = [text] if self.literal else wrapped(text, MOST_UNITS)
-        return [f"{label}: {part}" for part in parts], counts
+    text, counts = (spoken.text, {}) if redactor is None else redactor.redact(spoken.text)
+    parts = [text] if literal else wrapped(text, MOST_UNITS)
+    return [f"{_LABELS[spoken.role]}: {part}" for part in parts], counts
 
 
 def hear(raw: bytes, *, literal: bool = False) -> TranscriptMessage | None:
@@ -106,7 +98,11 @@ def hear(raw: bytes, *, literal: bool = False) -> TranscriptMessage | None:
     Raises:
         ValueError: the line is not JSON.
     """
-    record = _parsed(raw)
+    try:
+        # An invalid UTF-8 byte costs a character, not the line.
+        record = json.loads(raw.decode("utf-8", "replace").removeprefix("\ufeff"), parse_int=float)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
     message, documented = _message(record, literal)
     role = None if message is None else message.get("role")
     if message is None or not isinstance(role, str) or role not in _LABELS:
@@ -126,15 +122,14 @@ def wrapped(text: str, units: int) -> list[str]:
     """Split a text at blanks into parts of at most ``units`` UTF-16 units; longer words are split anywhere."""
     if len(text) * 2 <= units:
         return [text]
-    parts, start, size, blank = [], 0, 0, -1
+    parts, start, size, blank, at = [], 0, 0, -1, 0
     if text.isascii() or max(text) <= "\uffff":
         while len(text) - start > units:
             end = text.rfind(" ", start + 1, start + units + 1)
             end = start + units if end < 0 else end
             parts.append(text[start:end])
             start = end + 1 if text[end] == " " else end
-        return [part for part in (*parts, text[start:]) if part]
-    at = 0
+        at = len(text)
     while at < len(text):
         char = text[at]
         size += 2 if char > "\uffff" else 1
@@ -148,17 +143,7 @@ def wrapped(text: str, units: int) -> list[str]:
         if char == " ":
             blank = at
         at += 1
-    parts.append(text[start:])
-    return [part for part in parts if part]
-
-
-def _parsed(raw: bytes) -> Any:
-    # An invalid UTF-8 byte costs a character, not the line.
-    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
-    try:
-        return json.loads(text, parse_int=float)
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
+    return [part for part in (*parts, text[start:]) if part]
 
 
 def _message(record: Any, literal: bool) -> tuple[Mapping[str, Any] | None, bool]:
@@ -166,7 +151,10 @@ def _message(record: Any, literal: bool) -> tuple[Mapping[str, Any] | None, bool
     if not isinstance(record, dict):
         return None, False
     kind, message = record.get("type"), record.get("message")
-    if kind == "message" and (literal or isinstance(message, dict) or not _is_older(record)):
+    items = content if isinstance(content := record.get("content"), list) else ()
+    # In the older format the line is itself a message.
+    is_older = any(isinstance(item, dict) and item.get("type") in ("input_text", "output_text") for item in items)
+    if kind == "message" and (literal or isinstance(message, dict) or not is_older):
         return (message if isinstance(message, dict) else None), True
     if literal or any(record.get(flag) is True for flag in _FLAGS):
         return None, False
@@ -175,13 +163,6 @@ def _message(record: Any, literal: bool) -> tuple[Mapping[str, Any] | None, bool
         return (message if isinstance(message, dict) and message.get("role") == kind else None), False
     payload = record if kind == "message" else record.get("payload") if kind == "response_item" else None
     return (payload if isinstance(payload, dict) and payload.get("type") == "message" else None), False
-
-
-def _is_older(record: Mapping[str, Any]) -> bool:
-    """Return True if a line is itself a message, as in the older format."""
-    content = record.get("content")
-    blocks = content if isinstance(content, list) else ()
-    return any(isinstance(block, dict) and block.get("type") in ("input_text", "output_text") for block in blocks)
 
 
 def _content(content: Any, literal: bool, blocks: re.Pattern[str] | None, *, keep_output: bool) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from septet._core import Lock
@@ -95,9 +95,6 @@ def is_running(read: SqliteReading | SqliteWriting) -> bool:
     return bool(claims.claimed(read, _WHAT, "", _KEYS, time.time()))
 
 
-Run: TypeAlias = "Callable[[Callable[[], bool]], SyncReport]"
-
-
 class SyncRequest(NamedTuple):
     """The arguments of a sync.
 
@@ -122,20 +119,13 @@ class SyncRequest(NamedTuple):
         return self.ending() or (self.deadline is not None and time.monotonic() >= self.deadline)
 
 
-class _LastSync(NamedTuple):
-    """The last sync: its arguments, its start and its report."""
-
-    request: tuple[Any, ...]
-    began: float
-    report: SyncReport
-
-
 class _Turns:
     """The turns of one store."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.last: _LastSync | None = None
+        #: The last sync: its arguments, its start and its report.
+        self.last: tuple[tuple[Any, ...], float, SyncReport] | None = None
         #: True when the store is about to be closed.
         self.ending = False
 
@@ -154,7 +144,7 @@ def alone(store: SqliteStore) -> AbstractContextManager[object]:
     return turn
 
 
-def in_turn(store: SqliteStore, request: SyncRequest, run: Run) -> SyncReport:
+def in_turn(store: SqliteStore, request: SyncRequest, run: Callable[[Callable[[], bool]], SyncReport]) -> SyncReport:
     """Run a sync after the running ones, and return its report; callers with equal arguments share one.
 
     Only a sync that began after this call is shared: an earlier one may have missed a file changed since.
@@ -177,12 +167,13 @@ def in_turn(store: SqliteStore, request: SyncRequest, run: Run) -> SyncReport:
         return SyncReport(roots=names, problems=(busy,), took_s=time.monotonic() - arrived, complete=False)
     with hold:
         key = (tuple(request.followed), request.paths, request.force)
-        last = turns.last
-        if last is not None and last.request == key and last.began >= arrived and last.report.complete:
-            return last.report
+        if turns.last is not None:
+            known, began, report = turns.last
+            if known == key and began >= arrived and report.complete:
+                return report
         began = time.monotonic()
         report = run(lambda: turns.ending)
-        turns.last = _LastSync(key, began, report)
+        turns.last = key, began, report
         return report
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from septet._core import shown_path
 from septet.errors import Closed, EntryError, SeptetError
 from septet.files.drift import CatchUp
-from septet.files.events import events_of_system
 from septet.files.roots import IGNORE_FILES, is_session
 from septet.files.sources import places
 from septet.files.tracking import Followed, followed_of
@@ -45,6 +45,12 @@ SHARE = 20
 MOST_PATHS = 256
 #: Maximum wait of `close` for the transaction of a running sync, in seconds.
 CLOSE_WAIT_S = 10.0
+#: A hidden name in a relative path.
+_HIDDEN = re.compile(r"(?:^|/)\.(?!\.(?:/|\Z))")
+#: Poll interval, and maximum duration of a batch of events, in milliseconds.
+STEP_MS, GROUP_MS = 250, 1_000
+#: Interval of empty batches, which show that events are being received, in milliseconds.
+FIRST_MS = 2_000
 
 
 class Watcher(ABC):
@@ -114,8 +120,8 @@ class FolderWatcher(Watcher):
         self._store, self._sync = store, sync
         self._debounce = real(debounce_s, "debounce_s", EntryError, 0, MOST_WAIT_S)
         self._session_debounce = real(session_debounce_s, "session_debounce_s", EntryError, 0, MOST_WAIT_S)
-        least, most = 0.01, MOST_WAIT_S
-        self._interval = None if interval_s is None else real(interval_s, "interval_s", EntryError, least, most)
+        interval_s = MOST_WAIT_S if interval_s is None else interval_s
+        self._interval = real(interval_s, "interval_s", EntryError, 0.01, MOST_WAIT_S)
         self._on_sync = called(on_sync, "on_sync", EntryError)
         self._events = events_of_system() if events is None else events
         self._catch_up = CatchUp(store, sync)
@@ -196,14 +202,13 @@ class FolderWatcher(Watcher):
             if not present:
                 self._renew.wait()
                 continue
-            first, received = True, False
+            received = False
             try:
                 for changes in self._events(*present, stop_event=self._renew):
-                    if first:
+                    if not received:
                         self._event_fault, received = None, True
                         # A comparison finds the changes before the first event.
                         self._soon(0)
-                        first = False
                     if changes:
                         self._hint(path for _, path in changes)
             except Exception as fault:  # noqa: BLE001 - the system may refuse in many ways
@@ -272,9 +277,7 @@ class FolderWatcher(Watcher):
 
     def _pause(self) -> float:
         """Return the seconds until the next full comparison."""
-        pause = MOST_WAIT_S if self._interval is None else self._interval
-        if self._event_fault is not None:
-            pause = min(pause, POLL_S)
+        pause = self._interval if self._event_fault is None else min(self._interval, POLL_S)
         return min(max(pause, SHARE * self._took), MOST_WAIT_S)
 
     def _act(self, due: list[str], everything: bool) -> str | None:
@@ -328,7 +331,8 @@ class FolderWatcher(Watcher):
         if os.path.basename(path) in IGNORE_FILES:
             return True
         places_in = [(root, relative) for root in followed if (relative := root.below(path)) is not None]
-        if not places_in or all(_is_hidden(root, relative) for root, relative in places_in):
+        # Paths in hidden folders that the layout skips.
+        if all(root.root.layout == "folder" and _HIDDEN.search(relative) for root, relative in places_in):
             return False
         if os.path.isdir(path):
             return True
@@ -360,6 +364,33 @@ class FolderWatcher(Watcher):
             self._on_sync(report)
 
 
+def events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
+    """Return a function that yields batches of changes.
+
+    Raises:
+        EntryError: the package for it is not installed.
+    """
+    try:
+        from watchfiles import watch
+    except ImportError as fault:
+        raise EntryError(
+            f"watching needs the package watchfiles ({fault}): pip install 'septet[watch]', or sync() from time to time"
+        ) from None
+
+    def events(*paths: str, stop_event: threading.Event) -> Iterable[Iterable[tuple[Any, str]]]:
+        options: dict[str, Any] = {
+            "watch_filter": None, "debounce": GROUP_MS, "step": STEP_MS, "stop_event": stop_event,
+            "rust_timeout": FIRST_MS, "yield_on_timeout": True, "raise_interrupt": False,
+        }  # fmt: skip
+        try:
+            yield from watch(*paths, **options)
+        except PermissionError:
+            # Last resort: this also hides other folders that cannot be watched.
+            yield from watch(*paths, **options, ignore_permission_denied=True)
+
+    return events
+
+
 def _number(path: str) -> tuple[int, int] | None:
     """Return device and inode of a path, to detect its replacement; None if it does not exist."""
     try:
@@ -367,8 +398,3 @@ def _number(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return about.st_dev, about.st_ino
-
-
-def _is_hidden(followed: Followed, path: str) -> bool:
-    """Return True if a path is in a hidden folder that the layout skips."""
-    return followed.root.layout == "folder" and any(part.startswith(".") and part != ".." for part in path.split("/"))

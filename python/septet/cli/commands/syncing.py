@@ -265,7 +265,7 @@ def watch(
 
     Needs the package watchfiles: pip install 'septet[watch]'.
     """
-    from septet.files.events import events_of_system
+    from septet.files.watching import events_of_system
 
     # Raises if the package is missing, before the folder is synced.
     events_of_system()
