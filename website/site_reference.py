@@ -16,15 +16,19 @@ from septet import errors, notes
 from septet.cli import exits
 from septet.cli.app import app
 from septet.cli.commands import SECTIONS
-from septet.embedding.providers import gemini, limits, openai, voyage
-from septet.embedding.providers.credentials import KEY_VARIABLES
+from septet.embedding.providers import formats
+from septet.embedding.providers.embedders import KEY_VARIABLES
 from septet.profiles import BUILTIN, Profile, WeightSet
 
 __all__ = ["pages"]
 
 _MODES: tuple[WeightSet, ...] = ("text", "hybrid")
 PACKAGE = Path(septet.__file__).parent
-_DEFAULT_MODELS = {"openai": openai.OPENAI_MODEL, "voyage": voyage.VOYAGE_MODEL, "gemini": gemini.GEMINI_MODEL}
+_DEFAULT_MODELS = {
+    "openai": formats.OPENAI_MODEL,
+    "voyage": formats.VOYAGE_MODEL,
+    "gemini": formats.GEMINI_MODEL,
+}
 
 
 def pages() -> dict[str, str]:
@@ -183,7 +187,7 @@ def _profiles() -> str:
 def _providers() -> str:
     rows = []
     for name, variables in KEY_VARIABLES.items():
-        models = limits.DIMENSIONS.get(name, {})
+        models = formats.DIMENSIONS.get(name, {})
         default = _DEFAULT_MODELS.get(name)
         rows.append(
             (

@@ -13,7 +13,7 @@ from golden.differences import differs
 from golden.loader import recording
 from septet import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.embedding import embedder_from
-from septet.embedding.providers.limits import DIMENSIONS
+from septet.embedding.providers.formats import DIMENSIONS
 from septet.net.client import IO
 
 CASES = recording("vectors")["providers"]

@@ -19,10 +19,8 @@ from septet.embedding.batching import group
 from septet.embedding.choose import configured_models
 from septet.embedding.config import config_of
 from septet.embedding.pipeline import MAX_FAILURES
-from septet.embedding.providers.gemini import GeminiFormat
-from septet.embedding.providers.limits import GEMINI, OPENAI, voyage_limits
-from septet.embedding.providers.requests import estimate_tokens, pieces, split_bytes
-from septet.embedding.providers.voyage import VOYAGE_MODEL
+from septet.embedding.providers.formats import GEMINI, OPENAI, VOYAGE_MODEL, GeminiFormat, voyage_limits
+from septet.embedding.providers.http import estimate_tokens, pieces, split_bytes
 from septet.embedding.rows import finish, matrix_of, unit_rows
 from septet.net.answers import fault_of
 from septet.net.calls import Answer, NetFault, json_call
@@ -266,6 +264,6 @@ def test_a_local_model_is_chosen_only_when_it_is_on_the_disk(case):
 
 
 def test_gemini_is_asked_for_documents_and_queries_by_task():
-    wire = GeminiFormat("gemini-embedding-001")
+    wire = GeminiFormat("gemini", GEMINI, "gemini-embedding-001", "https://host")
     assert wire.request("t", "query")["taskType"] == "RETRIEVAL_QUERY"
     assert wire.request("t", "document")["taskType"] == "RETRIEVAL_DOCUMENT"

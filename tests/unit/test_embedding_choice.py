@@ -8,9 +8,7 @@ import pytest
 from septet import CallableEmbedder, EmbeddingConfigError, EmbeddingRefused, EmbeddingUnavailable
 from septet.embedding import FallbackEmbedder, embedder_from, space_name
 from septet.embedding.embedder import Embedder
-from septet.embedding.providers.gemini import models_url
-from septet.embedding.providers.ollama import ollama_url
-from septet.embedding.providers.openai import embeddings_url
+from septet.embedding.providers.formats import embeddings_url, models_url, ollama_url
 
 
 def made(provider: str, environment: dict[str, str] | None = None, **fields):
@@ -47,7 +45,7 @@ def test_an_address_is_completed(base, url):
 )
 def test_ollama_is_found_as_its_own_variable_names_it(host, url):
     assert ollama_url(host) == url
-    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).format.base_url == url
+    assert embedder_from({"provider": "ollama", "model": "m"}, environment={"OLLAMA_HOST": host}).format.url == url
 
 
 def test_gemini_is_found_with_and_without_its_version():

@@ -14,9 +14,7 @@ from doubles import Letters
 from septet import CallableEmbedder, EmbeddingError, EmbeddingOptions, EmbeddingUnavailable, Vault
 from septet.embedding.batch.formats import GeminiBatchFormat, OpenAIBatchFormat, VoyageBatchFormat
 from septet.embedding.batch.job_files import read_vectors
-from septet.embedding.providers.gemini import GeminiFormat
-from septet.embedding.providers.openai import OpenAIFormat
-from septet.embedding.providers.voyage import VoyageFormat
+from septet.embedding.providers.formats import GEMINI, OPENAI, GeminiFormat, OpenAIFormat, VoyageFormat, voyage_limits
 
 MANUAL = EmbeddingOptions(automatic=False)
 GOOD = [[3.0, 4.0], [0.0, 1.0]]
@@ -142,9 +140,9 @@ JSON = st.recursive(
     max_leaves=20,
 )
 FORMATS = [
-    OpenAIBatchFormat(OpenAIFormat("m", "https://host/v1/embeddings"), "https://host/v1/embeddings"),
-    VoyageBatchFormat(VoyageFormat("m", "https://host/v1/embeddings"), "https://host/v1/embeddings"),
-    GeminiBatchFormat(GeminiFormat("m")),
+    OpenAIBatchFormat(OpenAIFormat("openai", OPENAI, "m", "https://host/v1/embeddings")),
+    VoyageBatchFormat(VoyageFormat("voyage", voyage_limits("m"), "m", "https://host/v1/embeddings")),
+    GeminiBatchFormat(GeminiFormat("gemini", GEMINI, "m", "https://host")),
 ]
 
 

@@ -19,7 +19,7 @@ from septet.cli.vault_checks import Check, vault_checks
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import ConfiguredModel, configured_models
 from septet.embedding.embedder import Embedder, space_name
-from septet.embedding.providers.credentials import key_source
+from septet.embedding.providers.embedders import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.postgres.store.dsn import is_dsn
 from septet.service.places import cache_file

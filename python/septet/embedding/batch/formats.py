@@ -1,34 +1,71 @@
-"""The batch format of each provider: upload a file of requests, then create a batch of it."""
+"""The batch format of each provider: upload a file of requests, then create a batch of it; without a network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from typing import Any, Literal, TypeAlias
 
 from pydantic_core import from_json
 
-from septet.embedding.batch.batch_format import (
-    BatchFormat,
-    JobLimits,
-    JobResult,
-    JobStatus,
-    cause_of,
-    field_of,
-    job_state,
-    json_line,
-    list_of,
-    mapping_of,
-    multipart,
-    named_jobs,
-)
-from septet.embedding.providers.gemini import GeminiFormat, models_url
+from septet.embedding.providers.formats import GeminiFormat, OpenAIFormat, ProviderFormat, VoyageFormat, models_url
 from septet.embedding.providers.http import HttpEmbedder
-from septet.embedding.providers.openai import OpenAIFormat
-from septet.embedding.providers.provider_format import ProviderFormat
-from septet.embedding.providers.voyage import VoyageFormat
-from septet.net.answers import as_text
+from septet.errors import EmbeddingUnavailable
+from septet.net.answers import as_text, shortened
 from septet.net.calls import Call, json_call
+
+BatchFormat: TypeAlias = "OpenAIBatchFormat | GeminiBatchFormat"
+JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
+
+#: Longer ids cannot be part of an address.
+MAX_ID_CHARS = 1_000
+
+_ENDED: Mapping[str, JobState] = {
+    "completed": "completed",
+    "succeeded": "completed",
+    "failed": "failed",
+    "expired": "expired",
+    "cancelled": "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """Maximum texts and input file bytes of one batch job."""
+
+    texts: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """A provider's report on a batch job.
+
+    Attributes:
+        files: of results and errors; expired and cancelled jobs may have some too.
+        cause: the provider's reason for a failure.
+    """
+
+    state: JobState
+    files: tuple[str, ...] = ()
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The result of one text in a batch job.
+
+    Attributes:
+        key: the text's key, as submitted.
+        body: the input of the provider's `ProviderFormat.read` for one vector; None for a text that failed.
+    """
+
+    key: str
+    body: Any = None
+    cause: str = ""
+
 
 OPENAI_JOB, VOYAGE_JOB = JobLimits(50_000, 200_000_000), JobLimits(100_000, 1_000_000_000)
 #: A file may have 2 GB; Google states no limit on its requests.
@@ -39,12 +76,12 @@ def batch_format_of(embedder: HttpEmbedder) -> BatchFormat | None:
     """Return the batch format of an embedder's provider; None when it has no batch API."""
     provider_format = embedder.format
     if isinstance(provider_format, VoyageFormat):
-        return VoyageBatchFormat(provider_format, provider_format.url)
+        return VoyageBatchFormat(provider_format)
     if isinstance(provider_format, GeminiFormat):
         return GeminiBatchFormat(provider_format)
     # Servers that merely speak OpenAI's embedding format have no batch API.
     if isinstance(provider_format, OpenAIFormat) and provider_format.provider == "openai":
-        return OpenAIBatchFormat(provider_format, provider_format.url)
+        return OpenAIBatchFormat(provider_format)
     return None
 
 
@@ -52,21 +89,23 @@ def batch_format_of(embedder: HttpEmbedder) -> BatchFormat | None:
 class OpenAIBatchFormat:
     """OpenAI's format of ``/v1/files`` and ``/v1/batches``.
 
+    Answers are passed as parsed JSON. Every method that reads one raises `EmbeddingUnavailable` if a required field is
+    missing.
+
     Attributes:
         provider_format: the format of a single request.
-        url: the address of single requests.
+        limits: the limits of one job.
         window: the time within which the provider completes a job.
     """
 
     provider_format: ProviderFormat
-    url: str
     limits: JobLimits = OPENAI_JOB
     window: str = "24h"
 
     @property
     def base_url(self) -> str:
-        """The address of the API."""
-        return self.url.removesuffix("/embeddings")
+        """The address of the API, which identifies its jobs."""
+        return self.provider_format.url.removesuffix("/embeddings")
 
     def line(self, key: str, text: str) -> bytes:
         """Write the whole request of one text."""
@@ -82,11 +121,7 @@ class OpenAIBatchFormat:
         return multipart("form-data", f"{self.base_url}/files", [(form, b"batch"), (file, lines)])
 
     def file_id(self, body: Any) -> str:
-        """Read the file's id.
-
-        Raises:
-            EmbeddingUnavailable: the answer lacks it.
-        """
+        """Read the file's id."""
         return field_of(body, "id", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
@@ -98,11 +133,7 @@ class OpenAIBatchFormat:
         return {"input_file_id": file, "endpoint": "/v1/embeddings", "completion_window": self.window}
 
     def job_id(self, body: Any) -> str:
-        """Read the batch's id.
-
-        Raises:
-            EmbeddingUnavailable: the answer lacks it.
-        """
+        """Read the batch's id."""
         return field_of(body, "id", self.provider_format.provider)
 
     def poll(self, job_id: str) -> Call:
@@ -110,11 +141,7 @@ class OpenAIBatchFormat:
         return Call("GET", f"{self.base_url}/batches/{job_id}")
 
     def status(self, body: Any) -> JobStatus:
-        """Read the state, the files of results and errors, and the errors of the input.
-
-        Raises:
-            EmbeddingUnavailable: the answer lacks the state.
-        """
+        """Read the state, the files of results and errors, and the errors of the input."""
         state = job_state(field_of(body, "status", self.provider_format.provider))
         files = tuple(body[name] for name in ("output_file_id", "error_file_id") if isinstance(body.get(name), str))
         errors = body.get("errors")
@@ -178,7 +205,7 @@ class GeminiBatchFormat:
     @property
     def base_url(self) -> str:
         """The address before ``/v1beta``."""
-        return self.provider_format.base_url.rstrip("/").removesuffix("/v1beta")
+        return self.provider_format.url.rstrip("/").removesuffix("/v1beta")
 
     def line(self, key: str, text: str) -> bytes:
         """Write the request of one text, without the model, which the batch specifies."""
@@ -199,24 +226,16 @@ class GeminiBatchFormat:
         )
 
     def file_id(self, body: Any) -> str:
-        """Read the file's name, such as ``files/1``.
-
-        Raises:
-            EmbeddingUnavailable: the answer lacks it.
-        """
+        """Read the file's name, such as ``files/1``."""
         return field_of(mapping_of(body).get("file"), "name", self.provider_format.provider)
 
     def create(self, file: str, name: str) -> Call:
         """Write the batch."""
-        url = models_url(self.provider_format.base_url, self.provider_format.model, "asyncBatchEmbedContent")
+        url = models_url(self.provider_format.url, self.provider_format.model, "asyncBatchEmbedContent")
         return json_call(url, {"batch": {"displayName": name, "inputConfig": {"file_name": file}}})
 
     def job_id(self, body: Any) -> str:
-        """Read the batch's name, such as ``batches/1``.
-
-        Raises:
-            EmbeddingUnavailable: the answer lacks it.
-        """
+        """Read the batch's name, such as ``batches/1``."""
         return field_of(body, "name", self.provider_format.provider)
 
     def poll(self, job_id: str) -> Call:
@@ -260,3 +279,63 @@ class GeminiBatchFormat:
         after = mapping_of(body).get("nextPageToken")
         names = named_jobs((mapping_of(job.get("metadata")).get("displayName"), job.get("name")) for job in jobs)
         return names, after if isinstance(after, str) else ""
+
+
+def field_of(body: Any, name: str, provider: str) -> str:
+    """Return a required text field of an answer.
+
+    Raises:
+        EmbeddingUnavailable: the field is missing, empty or no text.
+    """
+    value = body.get(name) if isinstance(body, Mapping) else None
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_ID_CHARS:
+        raise EmbeddingUnavailable(f"{provider} sent an answer without {name!r} about a batch job", provider=provider)
+    return value
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one in place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a JSON array, or an empty one in place of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def cause_of(error: Any) -> str:
+    """Return the message of an error object, or the error itself."""
+    return shortened(as_text(error.get("message", error) if isinstance(error, Mapping) else error))
+
+
+def named_jobs(jobs: Iterable[tuple[Any, Any]]) -> dict[str, str]:
+    """Return ids by name, skipping jobs without either."""
+    return {name: id for name, id in jobs if isinstance(name, str) and isinstance(id, str) and name and id}
+
+
+def job_state(word: str) -> JobState:
+    """Map a provider's status to a state; an unknown one counts as running."""
+    return _ENDED.get(word.lower(), "running")
+
+
+def json_line(value: Mapping[str, Any]) -> bytes:
+    """Write a line of JSON. Lone surrogates, which UTF-8 cannot encode, become question marks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
+def multipart(kind: str, url: str, parts: list[tuple[str, bytes]]) -> Call:
+    """Write a multipart POST.
+
+    Args:
+        kind: ``form-data`` or ``related``.
+        parts: headers and content of each part.
+    """
+    digest = sha256()
+    for _, content in parts:
+        digest.update(content)
+    # A digest of the parts: no part can contain it.
+    boundary = f"septet-{digest.hexdigest()[:40]}"
+    body = b"".join(f"--{boundary}\r\n{headers}\r\n\r\n".encode() + content + b"\r\n" for headers, content in parts)
+    return Call(
+        "POST", url, body + f"--{boundary}--\r\n".encode(), {"content-type": f"multipart/{kind}; boundary={boundary}"}
+    )

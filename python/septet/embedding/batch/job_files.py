@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from septet.embedding.batch.batch_format import BatchFormat, JobResult
+from septet.embedding.batch.formats import BatchFormat, JobResult
 from septet.embedding.pipeline import Pipeline
-from septet.embedding.providers.http import HttpEmbedder
-from septet.embedding.providers.provider_format import ProviderFormat
-from septet.embedding.providers.requests import answer_bytes
+from septet.embedding.providers.formats import ProviderFormat
+from septet.embedding.providers.http import HttpEmbedder, answer_bytes
 from septet.embedding.report import Tally
 from septet.embedding.rows import finish
 from septet.errors import EmbeddingError

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from septet.embedding.batch.batch_format import BatchFormat, JobStatus
-from septet.embedding.batch.formats import batch_format_of
+from septet.embedding.batch.formats import BatchFormat, JobStatus, batch_format_of
 from septet.embedding.batch.job_files import MAX_RESULT_BYTES, gather, read_vectors
 from septet.embedding.embedder import AnswerTooLarge
 from septet.embedding.fallback import FallbackEmbedder

@@ -11,20 +11,25 @@ from pydantic import SecretStr
 
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import Kind, SpaceIdentity
-from septet.embedding.providers.credentials import find_keys
-from septet.embedding.providers.gemini import GEMINI_MODEL, GEMINI_URL, GeminiFormat
+from septet.embedding.providers import formats
+from septet.embedding.providers.formats import ProviderFormat
 from septet.embedding.providers.http import HttpEmbedder, Prefixes, space_model
-from septet.embedding.providers.limits import DIMENSIONS, OPENAI, OPENAI_COMPATIBLE
-from septet.embedding.providers.ollama import OLLAMA_URL, OllamaFormat, ollama_url
-from septet.embedding.providers.openai import OPENAI_MODEL, OPENAI_URL, OpenAIFormat, embeddings_url
-from septet.embedding.providers.provider_format import ProviderFormat
-from septet.embedding.providers.voyage import VOYAGE_MODEL, VOYAGE_URL, VoyageFormat
 from septet.errors import EmbeddingConfigError
-from septet.inputs.arguments import variables
+from septet.inputs.arguments import shown, variables
 from septet.net.client import IO
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+#: The environment variables that may hold each provider's key, in order.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    # These two may be any server, so no variable is sent to them unless apiKeyEnv names it.
+    "openai-compatible": (),
+    "ollama": (),
+}
 
 
 class Fields(TypedDict, total=False):
@@ -93,8 +98,7 @@ class _Provider(HttpEmbedder, ABC):
     @property
     def address(self) -> str | None:
         """The server's address; None for the provider's default."""
-        url = str(getattr(self.format, "url", None) or getattr(self.format, "base_url", ""))
-        return None if self._home is not None and url.startswith(self._home) else url
+        return None if self._home is not None and self.format.url.startswith(self._home) else self.format.url
 
     @classmethod
     def of(
@@ -130,21 +134,62 @@ class _Provider(HttpEmbedder, ABC):
         """Return the provider's format, with its defaults filled in."""
 
 
+def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the source of the provider's key: ``apiKey``, ``apiKeys`` or a variable's name; None without one."""
+    if config.api_key is not None:
+        return "apiKey"
+    if config.api_keys:
+        return "apiKeys"
+    env = variables(environment, EmbeddingConfigError)
+    return next((name for name in _variables(config) if env.get(name, "").strip()), None)
+
+
+def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[SecretStr]:
+    """Return the provider's keys; empty for a provider that needs none.
+
+    Raises:
+        EmbeddingConfigError: the key is missing, or the environment's is malformed.
+    """
+    source = key_source(config, environment)
+    if source == "apiKey" and config.api_key is not None:
+        return [config.api_key]
+    if source == "apiKeys":
+        return list({key.get_secret_value(): key for key in config.api_keys}.values())
+    if source is not None:
+        try:
+            key = config_of({"api_key": environment[source]}).api_key
+        except EmbeddingConfigError as fault:
+            message = f"{source} in the environment: {fault}"
+            raise EmbeddingConfigError(message, provider=config.provider) from None
+        return [key] if key else []
+    if variables := _variables(config):
+        names = " or ".join(name if name.isprintable() and len(name) < 200 else shown(name) for name in variables)
+        message = f"no API key for {config.provider}: set {names} or apiKey"
+        raise EmbeddingConfigError(message, provider=config.provider)
+    return []
+
+
+def _variables(config: EmbeddingConfig) -> tuple[str, ...]:
+    return (config.api_key_env,) if config.api_key_env else KEY_VARIABLES.get(config.provider, ())
+
+
 class OpenAIEmbedder(_Provider):
     """OpenAI, or another server with its models and format, at `base_url` or ``OPENAI_BASE_URL``."""
 
     _name = "openai"
-    _home = OPENAI_URL
+    _home = formats.OPENAI_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
-        base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or OPENAI_URL
-        home = _address(base, cls._name) == _address(OPENAI_URL, cls._name)
-        model = config.model or OPENAI_MODEL
+        base = config.base_url or env.get("OPENAI_BASE_URL", "").strip() or formats.OPENAI_URL
+        home = _address(base, cls._name) == _address(formats.OPENAI_URL, cls._name)
+        model = config.model or formats.OPENAI_MODEL
         # On other servers, the part before the slash may belong to the model's name.
         model = model.removeprefix("openai/") if home else model
         # Every server supports JSON numbers; only some support base64.
-        return OpenAIFormat(model, embeddings_url(base), config.dimensions, packed=home, limits=OPENAI)
+        return formats.OpenAIFormat(
+            cls._name, formats.OPENAI, model, formats.embeddings_url(base), config.dimensions, home
+        )
 
 
 class OpenAICompatibleEmbedder(_Provider):
@@ -158,35 +203,37 @@ class OpenAICompatibleEmbedder(_Provider):
             raise EmbeddingConfigError(
                 "openai-compatible has no default address or model: set baseUrl and model", provider=cls._name
             )
-        url = embeddings_url(_check_url(config.base_url, cls._name))
-        return OpenAIFormat(config.model, url, config.dimensions, provider=cls._name, limits=OPENAI_COMPATIBLE)
+        url = formats.embeddings_url(_check_url(config.base_url, cls._name))
+        return formats.OpenAIFormat(cls._name, formats.OPENAI_COMPATIBLE, config.model, url, config.dimensions)
 
 
 class VoyageEmbedder(_Provider):
     """Voyage, with an ``input_type`` for documents and queries."""
 
     _name = "voyage"
-    _home = VOYAGE_URL
+    _home = formats.VOYAGE_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
-        base = _check_url(config.base_url or VOYAGE_URL, cls._name)
-        model = (config.model or VOYAGE_MODEL).removeprefix("voyage/")
-        return VoyageFormat(model, embeddings_url(base), config.dimensions, packed=config.base_url is None)
+        base = _check_url(config.base_url or formats.VOYAGE_URL, cls._name)
+        model = (config.model or formats.VOYAGE_MODEL).removeprefix("voyage/")
+        url, packed = formats.embeddings_url(base), config.base_url is None
+        return formats.VoyageFormat(cls._name, formats.voyage_limits(model), model, url, config.dimensions, packed)
 
 
 class GeminiEmbedder(_Provider):
     """Gemini, with task types for documents and queries."""
 
     _name = "gemini"
-    _home = GEMINI_URL
+    _home = formats.GEMINI_URL
 
     @classmethod
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
-        model = config.model or GEMINI_MODEL
+        model = config.model or formats.GEMINI_MODEL
         for prefix in ("models/", "gemini/", "google/"):
             model = model.removeprefix(prefix)
-        return GeminiFormat(model, _check_url(config.base_url or GEMINI_URL, cls._name), config.dimensions)
+        url = _check_url(config.base_url or formats.GEMINI_URL, cls._name)
+        return formats.GeminiFormat(cls._name, formats.GEMINI, model, url, config.dimensions)
 
 
 class OllamaEmbedder(_Provider):
@@ -198,12 +245,14 @@ class OllamaEmbedder(_Provider):
     def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
         if config.model is None:
             raise EmbeddingConfigError("ollama has no default model: set model, such as all-minilm", provider=cls._name)
-        base = ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or OLLAMA_URL)
-        return OllamaFormat(config.model, _check_url(base, cls._name), config.dimensions)
+        base = formats.ollama_url(config.base_url or env.get("OLLAMA_HOST", "") or formats.OLLAMA_URL)
+        return formats.OllamaFormat(
+            cls._name, formats.OLLAMA, config.model, _check_url(base, cls._name), config.dimensions
+        )
 
 
 def _dimensions(config: EmbeddingConfig, provider_format: ProviderFormat) -> int | None:
-    return config.dimensions or DIMENSIONS.get(provider_format.provider, {}).get(provider_format.model)
+    return config.dimensions or formats.DIMENSIONS.get(provider_format.provider, {}).get(provider_format.model)
 
 
 def _prefixes(config: EmbeddingConfig) -> Prefixes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from pydantic import SecretStr
 
 from septet.embedding.embedder import embedding_error
-from septet.embedding.providers.ollama import OLLAMA_URL, ollama_url
+from septet.embedding.providers.formats import OLLAMA_URL, ollama_url
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
 from septet.inputs.arguments import called, shown, utf8, variables
 from septet.net.answers import as_text, garbled, parsed, shortened
