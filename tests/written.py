@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from septet.errors import EntryError
 from septet.model.links import Link
 from septet.postgres.store.store import PostgresStore
-from septet.postgres.tables import checking, folding
+from septet.postgres.tables import blocks, checking
 from septet.sqlite.tables.entries import checked_row
 from septet.store.rows import FeedbackRow, Keeping
 
@@ -171,7 +171,7 @@ def number(read, sql):
 def fold(store):
     """Fold until nothing is left of it."""
     with store.maintaining() as sql:
-        while folding.fold(sql, store.vault):
+        while blocks.fold(sql, store.vault):
             pass
 
 

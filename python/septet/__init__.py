@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from septet.model.stats import Stats as Stats
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.postgres.aio import AsyncPostgresVault as AsyncPostgresVault
-    from septet.postgres.vault.vault import PostgresVault as PostgresVault
+    from septet.postgres.vault import PostgresVault as PostgresVault
     from septet.ranking.adaptive import Weights as Weights
     from septet.ranking.profile import Profile as Profile
     from septet.retrieval.account.retrieval import Retrieval as Retrieval
@@ -133,7 +133,7 @@ else:
         "model.vector": "Space",
         "notes": "Note NoteCode",
         "postgres.aio": "AsyncPostgresVault",
-        "postgres.vault.vault": "PostgresVault",
+        "postgres.vault": "PostgresVault",
         "ranking.adaptive": "Weights",
         "ranking.profile": "Profile",
         "retrieval.account.retrieval": "Retrieval",

@@ -13,7 +13,7 @@ from cluster_work import Searcher, Writer, assert_whole, at_work, opened
 from postgres_cluster import VARIABLE, PostgresCluster
 from septet import Federation, Vault
 from septet.errors import ReadOnly, StoreBusy, StoreError, Unreachable
-from septet.postgres.tables import folding
+from septet.postgres.tables import blocks
 from septet.postgres.tables.checking import faults
 
 #: How long many writers write.
@@ -190,7 +190,7 @@ def test_counts_whose_sums_a_worker_has_not_been_told_of_are_not_summed_twice(po
 
     def fold():
         with vault._store._borrowed(vault._store._writes) as link:
-            return folding.fold(link, vault._store.vault)
+            return blocks.fold(link, vault._store.vault)
 
     lost_behind_its_commit(postgres, servers, 1, fold)
     servers[1].start()

@@ -7,7 +7,7 @@ import pytest
 
 from septet import PostgresVault, StoreError
 from septet.postgres.store.pipeline import together
-from septet.postgres.tables import blocks, checking, folding, ranking
+from septet.postgres.tables import blocks, checking, ranking
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from twins import server_ranking
 
@@ -130,7 +130,7 @@ def test_postings_that_nothing_wrote_are_told_and_lose_no_write(dsn, vault_name)
             sql.execute("UPDATE septet.posting_blocks SET postings = '\\x00' WHERE vault = %s", (number,))
             vault.add(id="b", title="retry")
             with pytest.raises(StoreError, match="see `septet doctor`"):
-                folding.fold(sql, vault._store.vault)
+                blocks.fold(sql, vault._store.vault)
         with pytest.raises(StoreError, match="see `septet doctor`"):
             vault.search("retry")
         recall = PostgresVault(dsn, vault=vault_name, profile="recall")

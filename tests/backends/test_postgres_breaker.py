@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from septet.errors import StoreBusy, Unreachable
-from septet.postgres.store.breaker import THREAD, ServerBreaker
 from septet.postgres.store.faults import MOST_TRIES, again
+from septet.postgres.store.server import THREAD, ServerBreaker
 from septet.postgres.store.store import PostgresStore
 
 FAULT = "the server is away"

@@ -13,7 +13,7 @@ from examples import heavy
 from septet import _core
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, EntryTexts
 from septet.postgres.store.store import PostgresStore
-from septet.postgres.tables import checking, counts, folding, indexing
+from septet.postgres.tables import blocks, checking, counts, indexing
 from twins.slow_analysis import slow_analysis
 from written import NOW, TAGS, TEXTS_DRAWN, WORDS_OF_TEXTS, act, add, faults, fold, number
 
@@ -78,7 +78,7 @@ def test_a_text_of_many_words_that_goes_leaves_the_sums_within_a_statements_time
     with store.maintaining() as sql:
         # A comparison of every term with every other would take many times as long.
         sql.execute("SET statement_timeout = '30s'")
-        while folding.fold(sql, store.vault):
+        while blocks.fold(sql, store.vault):
             pass
         sql.execute("RESET statement_timeout")
     with store.reading() as read:
@@ -98,15 +98,15 @@ def test_many_writes_are_folded_by_the_writers(store, monkeypatch):
 def test_a_second_fold_at_once_does_nothing(store):
     add(store, {"id": "a", "title": "retry"})
     with store.maintaining() as sql, store.maintaining() as other, sql.transaction():
-        assert folding.fold(sql, store.vault) == 1
-        assert folding.fold(other, store.vault) == 0
+        assert blocks.fold(sql, store.vault) == 1
+        assert blocks.fold(other, store.vault) == 0
     assert faults(store) == []
 
 
 def test_folding_all_ends_whatever_others_add_meanwhile(store, monkeypatch):
     for number_ in range(3):
         add(store, {"id": f"e{number_}", "title": "retry"})
-    fold_once, folds = folding.fold, []
+    fold_once, folds = blocks.fold, []
 
     def beside_a_writer(sql, vault):
         assert len(folds) < 10
@@ -114,7 +114,7 @@ def test_folding_all_ends_whatever_others_add_meanwhile(store, monkeypatch):
         folds.append(fold_once(sql, vault))
         return folds[-1]
 
-    monkeypatch.setattr(folding, "fold", beside_a_writer)
+    monkeypatch.setattr(blocks, "fold", beside_a_writer)
     store.upkeep()
     assert folds == [4]
     with store.reading() as read:

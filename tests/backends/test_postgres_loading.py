@@ -5,7 +5,7 @@ import pytest
 
 from septet import BatchError, PostgresVault, Vault
 from septet.postgres.store import upkeep
-from septet.postgres.tables import folding, indexing
+from septet.postgres.tables import blocks, indexing
 from written import faults
 
 ROWS = 100
@@ -24,7 +24,7 @@ def vault(dsn, vault_name, monkeypatch):
 def calls(monkeypatch):
     """What was called, each time."""
     made = []
-    for module, name in ((folding, "fold"), (upkeep, "analyse_if_grown"), (indexing, "prepared")):
+    for module, name in ((blocks, "fold"), (upkeep, "analyse_if_grown"), (indexing, "prepared")):
         monkeypatch.setattr(module, name, noted(made, name, getattr(module, name)))
     return made
 

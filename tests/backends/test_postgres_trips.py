@@ -11,8 +11,8 @@ import pytest
 
 from postgres_cluster import address
 from septet import PostgresVault
-from septet.postgres.store.locks import hold_all
 from septet.postgres.store.store import PostgresStore
+from septet.postgres.store.transactions import hold_all
 
 #: On a cluster a write is committed by itself.
 COMMIT = address() is not None

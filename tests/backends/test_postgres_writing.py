@@ -11,7 +11,7 @@ from hypothesis import given
 
 from examples import heavy
 from septet.errors import EntryError
-from septet.postgres.store import locks
+from septet.postgres.store import transactions
 from septet.postgres.store.faults import again
 from septet.postgres.store.store import PostgresStore
 from septet.query.filters import parse_where
@@ -121,7 +121,7 @@ def test_entries_are_chosen_by_a_filter_and_stay_locked(store, dsn, vault_name):
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objsubid = 1 "
                 "AND ((classid::bigint << 32) | objid::bigint) = %s::bigint"
             )
-            while not write.sql.execute(waits, (locks.lock_key(store.vault.number, "id", "e1"),)).fetchone()[0]:
+            while not write.sql.execute(waits, (transactions.lock_key(store.vault.number, "id", "e1"),)).fetchone()[0]:
                 assert not done
             t.changing.set_columns(write, rows, {"domain": "moved"}, keeping(NOW), touch=False)
         thread.join(10)
@@ -136,17 +136,17 @@ def test_entries_are_chosen_by_a_filter_and_stay_locked(store, dsn, vault_name):
 
 def test_more_entries_than_a_server_has_locks_for_lock_the_vault(store, dsn, vault_name):
     with store.writing() as write:
-        locks.hold(write, [f"e{n}" for n in range(locks.MOST_IDS)])
-        assert len(write.held.keys) == locks.MOST_IDS
+        transactions.hold(write, [f"e{n}" for n in range(transactions.MOST_IDS)])
+        assert len(write.held.keys) == transactions.MOST_IDS
         assert not write.held.all
-        locks.hold(write, ["e0", "e1"])
+        transactions.hold(write, ["e0", "e1"])
         assert not write.held.all
-        locks.hold(write, ["one more"])
+        transactions.hold(write, ["one more"])
         assert write.held.all
         own = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
         (held,) = write.sql.execute(own).fetchone()
         # Those of the ids, and the vault's twice: shared and alone.
-        assert held == locks.MOST_IDS + 2
+        assert held == transactions.MOST_IDS + 2
 
 
 def test_two_writers_that_wait_for_each_other_both_write_in_the_end(store, dsn, vault_name):
@@ -161,7 +161,7 @@ def test_two_writers_that_wait_for_each_other_both_write_in_the_end(store, dsn, 
             if tries.count(mine) == 1:
                 both.wait(10)
             # Each wants what the other one has.
-            locks.hold_all(write)
+            transactions.hold_all(write)
             rows = write.tables.entries.rows_of(write, ["a", "b"])
             write.tables.changing.set_columns(write, rows, {"source": mine}, keeping(NOW), touch=False)
 

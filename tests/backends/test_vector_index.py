@@ -6,9 +6,9 @@ from psycopg import ClientCursor
 
 from both_stores import searched, server_tier
 from septet.errors import ReadOnly, StoreBusy, StoreError, VectorError
-from septet.postgres.store.locks import lock_key
 from septet.postgres.store.pipeline import together
 from septet.postgres.store.store import PostgresStore
+from septet.postgres.store.transactions import lock_key
 from septet.postgres.store.vector_index import Recall, index_vectors, indexed_spaces, measure
 from septet.postgres.tables import nearest
 from septet.store.rows import Condition

@@ -89,7 +89,7 @@ def test_a_module_that_no_page_of_the_api_has_is_an_error():
 
 def test_the_most_exact_part_decides_where_a_module_belongs():
     page_of = website("site_api").page_of
-    assert (page_of("vault"), page_of("vault.writing"), page_of("postgres.vault.vault")) == (
+    assert (page_of("vault"), page_of("vault.writing"), page_of("postgres.vault")) == (
         "vault",
         "vault",
         "postgres",

@@ -111,7 +111,8 @@ def documented_by_protocols():
         if isinstance(node, ast.ClassDef)
     }
     (tables,) = (n for n in tree_of(store / "protocol.py").body if getattr(n, "name", "") == "Tables")
-    return {table.name: methods[table.returns.attr] for table in functions_of(tables)}
+    fields = (node for node in tables.body if isinstance(node, ast.AnnAssign))
+    return {field.target.id: methods[field.annotation.attr] for field in fields}
 
 
 def test_every_public_name_is_documented():

@@ -10,7 +10,7 @@ from septet.store import protocol, table_protocols, vector_protocols
 
 def asked_of(table):
     """The functions that are asked of a table, by name."""
-    kind = getattr(protocol.Tables, table).fget.__annotations__["return"].rpartition(".")[2]
+    kind = protocol.Tables.__annotations__[table].__forward_arg__.rpartition(".")[2]
     protocols = vars(table_protocols) | vars(vector_protocols)
     return {name: f for name, f in vars(protocols[kind]).items() if inspect.isfunction(f) and name[0] != "_"}
 
@@ -22,7 +22,7 @@ def arguments_of(function):
 
 
 @pytest.mark.parametrize("package", ["septet.sqlite.tables", "septet.postgres.tables"])
-@pytest.mark.parametrize("table", [n for n, p in vars(protocol.Tables).items() if isinstance(p, property)])
+@pytest.mark.parametrize("table", protocol.Tables._fields)
 def test_a_table_has_the_functions_and_arguments_that_are_asked_of_it(package, table):
     module = import_module(f"{package}.{table}")
     asked = asked_of(table)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from septet.aio.retrieving import AsyncRetriever
     from septet.aio.workers import Workers
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.retrieval.retriever import Retriever
 
 _P = ParamSpec("_P")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.federation import Federation
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.vault import Vault
 
 #: Maps a query and a maximum number of results to results, best first.

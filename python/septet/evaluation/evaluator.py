@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.model.results import Results
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.vault import Vault
 
 #: Maximum queries per batch: their results are in memory together.

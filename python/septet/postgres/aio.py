@@ -8,7 +8,7 @@ from typing import Any
 from septet.aio.mirror import mirrored, signed_as
 from septet.aio.vault import AsyncAnyVault
 from septet.postgres.store.dsn import HiddenText, without_passwords
-from septet.postgres.vault.vault import PostgresVault
+from septet.postgres.vault import PostgresVault
 
 
 class AsyncPostgresVault(AsyncAnyVault[PostgresVault], of=PostgresVault):

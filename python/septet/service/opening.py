@@ -32,7 +32,7 @@ from septet.watch.log import WARNING, say
 if TYPE_CHECKING:
     from septet.client import Client
     from septet.client.external import ExternalFirst
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.profiles import ProfileLike
     from septet.service.running import Memory
     from septet.vault import Vault

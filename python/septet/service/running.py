@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from septet.client.external import ExternalFirst
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.retrieval.config import RetrievalProfile
     from septet.retrieval.retriever import Retriever
     from septet.service.slow import SlowSearches

@@ -10,7 +10,7 @@ from septet.postgres.store.dsn import is_dsn, vault_named
 from septet.vault import Vault
 
 if TYPE_CHECKING:
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
 
 #: A path, or ``postgresql://host/database?vault=team``.
 VaultPlace: TypeAlias = str | os.PathLike[str]
@@ -33,6 +33,6 @@ def open_vault(
     if not is_dsn(place):
         return Vault(Path(place), read_only=read_only, **arguments)
     dsn, name = vault_named(str(place), named)
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
 
     return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)

@@ -2,79 +2,43 @@
 
 A backend provides a `Store`, whose transactions have its `Tables`: an object per table, with the functions of
 `septet.store.table_protocols`. A local store is `septet.sqlite.store.store.SqliteStore`.
-`septet.store.backends` checks both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from septet.store import table_protocols as of
 from septet.store import vector_protocols as by_vector
 
 if TYPE_CHECKING:
     from septet.notes import Note
+    from septet.postgres.store.store import PostgresStore
+    from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+    from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
     from septet.store.rows import EntryRow
 
 _Answer = TypeVar("_Answer")
 
 
-class Tables(Protocol):
+class Tables(NamedTuple):
     """The tables of a store, by name."""
 
-    @property
-    def changing(self) -> of.Changing:
-        """Bulk changes and deletion of entries."""
-
-    @property
-    def claims(self) -> by_vector.Claims:
-        """Claims of processes on texts to embed."""
-
-    @property
-    def entries(self) -> of.Entries:
-        """Entries by id and by row."""
-
-    @property
-    def feedback(self) -> of.FeedbackRows:
-        """Feedback on results."""
-
-    @property
-    def history(self) -> of.History:
-        """Earlier versions of entries."""
-
-    @property
-    def indexing(self) -> of.Indexing:
-        """Writes to the full-text index."""
-
-    @property
-    def jobs(self) -> by_vector.Jobs:
-        """Batch jobs of providers."""
-
-    @property
-    def links(self) -> of.Links:
-        """Links between entries."""
-
-    @property
-    def listings(self) -> of.Runs:
-        """Entries in order of rows."""
-
-    @property
-    def marks(self) -> of.Marks:
-        """Named values of the vault, such as the progress of a copy into it."""
-
-    @property
-    def parts(self) -> of.Parts:
-        """Parts of split entries."""
-
-    @property
-    def texts(self) -> by_vector.Texts:
-        """Embedded vectors of texts."""
-
-    @property
-    def vectors(self) -> by_vector.Vectors:
-        """Vectors passed by callers, and the spaces of all vectors."""
+    changing: of.Changing
+    claims: by_vector.Claims
+    entries: of.Entries
+    feedback: of.FeedbackRows
+    history: of.History
+    indexing: of.Indexing
+    jobs: by_vector.Jobs
+    links: of.Links
+    listings: of.Runs
+    marks: of.Marks
+    parts: of.Parts
+    texts: by_vector.Texts
+    vectors: by_vector.Vectors
 
 
 class Reading(Protocol):
@@ -168,3 +132,33 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close the store; using it afterwards raises `Closed`. Closing twice is fine."""
+
+
+if TYPE_CHECKING:
+    # Never run: mypy compares each backend with the protocols. A new backend adds two functions: one for its store and
+    # transactions, one for the modules of its tables.
+    _Backend: TypeAlias = tuple[Store, Reading, Writing]
+
+    def _file(db: SqliteStore, read: SqliteReading, write: SqliteWriting) -> _Backend:
+        return db, read, write
+
+    def _server(db: PostgresStore, read: PostgresReading, write: PostgresWriting) -> _Backend:
+        return db, read, write
+
+    def _tables_of_a_file() -> Tables:
+        from septet.sqlite.tables import changing, claims, entries, feedback, history, indexing, jobs
+
+        # isort: split
+        from septet.sqlite.tables import links, listings, marks, parts, texts, vectors
+
+        first = (changing, claims, entries, feedback, history, indexing, jobs)
+        return Tables(*first, links, listings, marks, parts, texts, vectors)
+
+    def _tables_of_a_server() -> Tables:
+        from septet.postgres.tables import changing, claims, entries, feedback, history, indexing, jobs
+
+        # isort: split
+        from septet.postgres.tables import links, listings, marks, parts, texts, vectors
+
+        first = (changing, claims, entries, feedback, history, indexing, jobs)
+        return Tables(*first, links, listings, marks, parts, texts, vectors)

@@ -1,15 +1,18 @@
-"""Rules shared by the tables of all backends: comparisons, checks and their errors."""
+"""Rules shared by the tables of all backends: comparisons, checks and their errors, earlier versions of entries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from septet.errors import EntryError, VectorError
+from septet.errors import EntryError, StoreError, VectorError
 from septet.inputs.arguments import exact, shown, utf8
 from septet.model.drafts import MOST_CHARS
+from septet.model.entry import entries_of, json_of
 from septet.model.vector import Space
-from septet.store.rows import ACTIONS, EntryRow, FeedbackRow
+from septet.ranking.pool import Candidate, json_text
+from septet.store.rows import ACTIONS, CANDIDATE_COLUMNS, EntryRow, FeedbackRow, Stored
+from septet.store.typed import typed
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Scalar
@@ -46,11 +49,11 @@ def joined(parts: Sequence[str]) -> str:
 
 
 #: Compared separately: times may come from the clock.
-_TIMES = ("created_at", "updated_at")
-_COMPARED = [name for name in EntryRow._fields[:-1] if name not in _TIMES]
+_CLOCK_TIMES = ("created_at", "updated_at")
+_STORED = [name for name in EntryRow._fields[:-1] if name not in _CLOCK_TIMES]
 #: The columns of a stored entry for `same`.
-SELECTED = (*_TIMES, *_COMPARED)
-_PLACES = [EntryRow._fields.index(name) for name in _COMPARED]
+SELECTED = (*_CLOCK_TIMES, *_STORED)
+_PLACES = [EntryRow._fields.index(name) for name in _STORED]
 
 
 def same(stored: Iterable[tuple[Any, ...]], rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:
@@ -102,3 +105,63 @@ def feedback_row(query: object, entry_id: object, action: object, at: float) -> 
     if not isinstance(done, str) or done not in ACTIONS:
         raise EntryError(f"action is {shown(action)}: wanted one of {', '.join(ACTIONS)}")
     return FeedbackRow(utf8(query, "query", EntryError, MOST_QUERY_CHARS), utf8(entry_id, "id"), done, at)
+
+
+#: The visible columns of an entry after row and id. Grams and the hash follow.
+COLUMNS = CANDIDATE_COLUMNS[2:]
+_KNOWN = frozenset(COLUMNS) | {"grams", "text_hash"}
+TIMES = frozenset({"created_at", "updated_at", "valid_from", "valid_until"})
+#: Columns whose change creates a version; times change with every write.
+COMPARED = tuple(name for name in COLUMNS if name not in ("created_at", "updated_at"))
+
+
+def replaced(old: Sequence[Any], row: Any) -> str | None:
+    """Return the columns that a new version replaces, as JSON; None if both are equal.
+
+    Args:
+        old: ``created_at``, ``updated_at`` and `COMPARED` of the stored one.
+        row: the new `EntryRow`.
+    """
+    created_at, updated_at, *before = old
+    new = (*row[1:9], *row[10:14], *row[16:21])
+    if tuple(before) == new:
+        return None
+    changes = {name: value for name, value, other in zip(COMPARED, before, new) if value != other}
+    changes["updated_at"] = updated_at
+    if row.created_given and row.created_at != created_at:
+        changes["created_at"] = created_at
+    return json_text(changes)
+
+
+def versions(now: Sequence[Any], changes: Iterable[tuple[float, str, str]]) -> list[Stored]:
+    """Return the versions of an entry, the latest first.
+
+    Args:
+        now: its row, its id and `COLUMNS`.
+        changes: time and call of each replacement, and the columns as JSON, the latest first.
+    """
+    result, state = [], dict(zip(COLUMNS, now[2:]))
+    for at, call, text in changes:
+        earlier = columns_of(text)
+        changed = tuple(name for name, value in earlier.items() if state[name] != value and name != "updated_at")
+        state.update(earlier)
+        entry = entries_of(typed(Candidate, [(*now[:2], *(state[name] for name in COLUMNS))]))[0]
+        result.append(Stored(entry, at, call, changed))
+    return result
+
+
+def columns_of(text: str) -> dict[str, Any]:
+    """Return the columns of a version.
+
+    Raises:
+        StoreError: not a JSON object of columns.
+    """
+    columns = json_of(text, dict)
+    try:
+        for name in TIMES & columns.keys():
+            columns[name] = None if columns[name] is None else float(columns[name])
+        if columns.keys() <= _KNOWN:
+            return columns
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise StoreError(f"an earlier version is {shown(text)}: damaged, or written by another program")

@@ -24,7 +24,7 @@ from septet.postgres.store.server import PostgresServer
 from septet.postgres.store.transactions import PostgresReading, PostgresReadTransaction, PostgresWriting, WriteLocks
 from septet.postgres.store.upkeep import Upkeep
 from septet.postgres.store.vaults import Shape, is_worker, opened
-from septet.postgres.tables import folding, indexing
+from septet.postgres.tables import blocks, indexing
 from septet.store.rows import EntryRow
 
 #: Maximum connections of a process to a vault: for reads as many as for writes, if their servers differ.
@@ -274,7 +274,7 @@ class PostgresStore:
             StoreError: the server answers with a fault.
         """
         with self.maintaining() as sql:
-            folding.fold_all(sql, self.vault)
+            blocks.fold_all(sql, self.vault)
             sql.execute(_ANALYZE)
 
     # -- inside --------------------------------------------------------------------------------------------------------

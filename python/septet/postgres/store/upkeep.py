@@ -16,7 +16,7 @@ import psycopg
 
 from septet.errors import BatchError, SeptetError, StoreError
 from septet.postgres.store.pipeline import Statement, sent
-from septet.postgres.tables import folding
+from septet.postgres.tables import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ class Upkeep:
         with suppress(psycopg.Error, StoreError):
             # One fold takes a limited number of terms.
             if fold:
-                (folding.fold_all if whole else folding.fold)(link, vault)
+                (blocks.fold_all if whole else blocks.fold)(link, vault)
             analyse_if_grown(link, vault, self._looked)
 
 

@@ -19,9 +19,9 @@ from septet.errors import StoreBusy, StoreError, VectorError
 from septet.inputs.arguments import shown, whole
 from septet.model.vector import Space
 from septet.notes import Note
-from septet.postgres.store.locks import lock_key
 from septet.postgres.store.packing import sent, unpacked
 from septet.postgres.store.pipeline import together
+from septet.postgres.store.transactions import lock_key
 from septet.postgres.tables import fragments, nearest
 from septet.postgres.tables.fragments import searched, vector_key
 from septet.postgres.tables.marks import put_setting

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.postgres.store.pipeline import Statement
+from septet.postgres.tables.counts import range_of
 from septet.postgres.tables.fulltext import PASSING, VALID
 from septet.postgres.tables.memories import HELD, RANKED
-from septet.postgres.tables.vocabulary import range_of
 
 if TYPE_CHECKING:
     from septet.postgres.store.vaults import VaultRow

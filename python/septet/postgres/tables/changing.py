@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from septet._core import gram_text
 from septet.model.drafts import MOST_CHARS
 from septet.model.entry import tags_of
-from septet.postgres.store.locks import hold_rows
 from septet.postgres.store.packing import refuse_columns
-from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold_rows
 from septet.postgres.tables import history, indexing, links, parts
 from septet.postgres.tables.conditions import filtered
 from septet.postgres.tables.fragments import numbered, scalar

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from septet.inputs.arguments import utf8
 from septet.model.entry import tags_of
-from septet.postgres.store.locks import hold
 from septet.postgres.store.packing import refuse
-from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
 from septet.postgres.tables import history, indexing
 from septet.postgres.tables.fragments import named, numbered, scalar, searched
 from septet.postgres.tables.indexing import IndexedEntry, indexed

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from septet.postgres.store.locks import hold
 from septet.postgres.store.packing import refuse_texts
-from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
 from septet.postgres.tables import counts as counted
 from septet.postgres.tables.counts import FEEDBACK
 from septet.store.rows import ACTIONS, FeedbackRow

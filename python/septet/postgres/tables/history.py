@@ -10,7 +10,7 @@ from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
 from septet.postgres.tables.parts import VERSION, has_history, parents
 from septet.ranking.pool import json_text
 from septet.store.rows import Keeping, Stored
-from septet.store.versions import COLUMNS, columns_of, replaced, versions
+from septet.store.rules import COLUMNS, columns_of, replaced, versions
 
 _Read = PostgresReading | PostgresWriting
 

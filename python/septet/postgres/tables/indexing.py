@@ -9,8 +9,7 @@ import numpy as np
 
 from septet._core import text_hash
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, EntryTexts, Prepared, analysed, differences
-from septet.postgres.store.locks import hold
-from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
 from septet.postgres.store.vaults import VaultRow
 from septet.postgres.tables import blocks, counts, covered, postings
 from septet.postgres.tables.fragments import numbered

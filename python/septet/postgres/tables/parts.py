@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from septet.postgres.store.locks import MOST_IDS, hold, hold_rows, locking
 from septet.postgres.store.pipeline import Statement
-from septet.postgres.store.transactions import Foreseen, PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import (
+    MOST_IDS,
+    Foreseen,
+    PostgresReading,
+    PostgresWriting,
+    hold,
+    hold_rows,
+    locking,
+)
 from septet.postgres.tables.fragments import NAMED_PART, SPLIT, named, numbered, parent_named
-from septet.store.versions import COMPARED
+from septet.store.rules import COMPARED
 
 _Read = PostgresReading | PostgresWriting
 

@@ -14,8 +14,7 @@ from septet._core import Begun, ranked_postings, written_postings
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.tables.blocks import checked
-from septet.postgres.tables.counts import bucket_of_term
-from septet.postgres.tables.vocabulary import range_of
+from septet.postgres.tables.counts import bucket_of_term, range_of
 from septet.query.plan import MOST
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.vector import Space
-from septet.postgres.store.locks import hold_all
 from septet.postgres.store.packing import PackedVector, check_dimensions, copied, packed
-from septet.postgres.store.transactions import PostgresReading, PostgresWriting
+from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold_all
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
 from septet.postgres.tables.fragments import FINDABLE, has_vectors, scalar, searched

@@ -16,7 +16,7 @@ from septet.errors import StoreBusy, Unreachable
 from septet.notes import Note
 from septet.postgres.store.faults import AGAIN, again, of_worker
 from septet.postgres.tables.candidates import passing_among, passing_rows, valid_ids
-from septet.postgres.tables.walks import edges
+from septet.postgres.tables.links import edges
 from septet.postgres.tier.phrases import MOST_ENTRIES
 from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.view import PostgresView, asking_of

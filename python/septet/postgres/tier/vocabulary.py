@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from septet import _core
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS
 from septet.postgres.store.pipeline import Statement, together
-from septet.postgres.tables import counts, vocabulary
+from septet.postgres.tables import counts
 from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def words_near(
     folded: dict[str, int] = {}
     for word, edits in wanted.items():
         folded[_core.fold(word)] = max(edits, folded.get(_core.fold(word), 0))
-    by_word = _found(read, vocabulary.like(read.vault, folded), list(folded))
+    by_word = _found(read, counts.similar_words(read.vault, folded), list(folded))
     near: dict[str, dict[str, int]] = {}
     for word, edits in wanted.items():
         others = by_word[_core.fold(word)]
@@ -52,7 +52,7 @@ def words_from(read: PostgresReading, beginnings: Sequence[str], most: int) -> d
     if not beginnings:
         return {}
     folded = list(dict.fromkeys(map(_core.fold, beginnings)))
-    by_letters = _found(read, vocabulary.beginning(read.vault, folded), folded)
+    by_letters = _found(read, counts.words_beginning(read.vault, folded), folded)
     rows = _rows_holding(read, [word for words in by_letters.values() for word in words], memories=False)
     best = {
         letters: sorted((word for word in words if rows.get(word)), key=lambda word: (-rows[word], word))[:most]

@@ -10,8 +10,8 @@ from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
 from septet.sqlite.tables.marks import note_altered
 from septet.store.rows import Keeping, Stored
+from septet.store.rules import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
 from septet.store.typed import typed
-from septet.store.versions import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
 
 #: Parts have no versions: they are replaced with each write of the split entry, which has.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"

@@ -1,1 +1,0 @@
-"""A vault on PostgreSQL, by subject."""
