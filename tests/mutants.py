@@ -51,13 +51,12 @@ _SNAPSHOTS = (
 _FILTERS = "unit/test_filters.py property/test_filters_twin.py"
 #: Modules, and the tests that are to notice a change in them; those that do not exist are left out.
 RELEVANT: dict[str, str] = {
-    "ranking/adaptive": "unit/test_adaptive.py golden/test_weights.py",
     "ranking/bm25_scale": "unit/test_bm25_scale.py golden/test_federation.py integration/test_tiers_together.py",
     "ranking/cuts": "unit/test_cuts.py golden/test_guard.py",
     "ranking/fusion": "unit/test_fusion.py property/test_fusion_laws.py unit/test_profiles.py",
     "ranking/pool": f"unit/test_results.py unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
     "ranking/profile": "unit/test_profiles.py unit/test_adaptive.py unit/test_cuts.py golden/test_weights.py",
-    "ranking/score": f"unit/test_fusion.py property/test_fusion_laws.py {_SEARCHES}",
+    "ranking/score": f"unit/test_adaptive.py golden/test_weights.py property/test_fusion_laws.py {_SEARCHES}",
     "query/filters": _FILTERS,
     "query/parse": "unit/test_query.py golden/test_text.py golden/test_vocabulary.py golden/test_queries.py",
     "model/arrays": "unit/test_append_buffer.py integration/test_snapshots.py",

@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from septet.postgres.aio import AsyncPostgresVault as AsyncPostgresVault
     from septet.postgres.vault import PostgresVault as PostgresVault
     from septet.ranking.adaptive import Weights as Weights
+    from septet.postgres.vault.vault import PostgresVault as PostgresVault
+    from septet.ranking.score import Weights as Weights
     from septet.ranking.profile import Profile as Profile
     from septet.retrieval.account.retrieval import Retrieval as Retrieval
     from septet.retrieval.retriever import Retriever as Retriever
@@ -134,7 +136,7 @@ else:
         "notes": "Note NoteCode",
         "postgres.aio": "AsyncPostgresVault",
         "postgres.vault": "PostgresVault",
-        "ranking.adaptive": "Weights",
+        "ranking.score": "Weights",
         "ranking.profile": "Profile",
         "retrieval.account.retrieval": "Retrieval",
         "retrieval.retriever": "Retriever",

@@ -885,8 +885,9 @@ class Encoder:
 class Formula:
     """Signals of a profile, evaluated for all candidates of a search in one call.
 
-    A signal is nested tuples, as `septet.ranking.fusion` documents each.
-    `septet.ranking.fusion.formula` documents the other arguments.
+    A signal is nested tuples, as `septet.ranking.fusion` documents each. ``confidence``, ``balance`` and ``smoothing``
+    have the numbers of the classes of these names, with positions for names of signals; ``adjustment`` has the factors,
+    the floor expression with its score, and the pinned expression.
     """
     def __new__(
         cls,

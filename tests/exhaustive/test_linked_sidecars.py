@@ -4,8 +4,6 @@ import pytest
 
 from integration.test_linked_sidecars import FOREIGN
 from septet.exchange import restore
-from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
-from septet import Vault
 from septet.sqlite.snapshot.state import LEAST_SLOTS
 from sidecars import entry, folder_of, opened
 

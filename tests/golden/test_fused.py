@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from expressions import Columns, evaluate
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
@@ -18,7 +19,6 @@ from septet.files.chunking import Chunking
 from septet.files.documents import document_of
 from septet.profiles import resolve
 from septet.ranking.cuts import diversified, likeness_of_words, ranged, word_set
-from septet.ranking.fusion import Columns, evaluate
 from septet.ranking.pool import Pool
 from septet.ranking.profile import Profile
 from septet.ranking.score import rank

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from expressions import Columns, evaluate
 from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
@@ -16,7 +17,7 @@ from septet.model.results import Results
 from septet.profiles.builtin import RECALL, RECALL_STOP_WORDS
 from septet.profiles.load import resolve
 from septet.query.parse import TextQuery, parse
-from septet.ranking.fusion import Col, Columns, Const, Linear, evaluate
+from septet.ranking.fusion import Col, Const, Linear
 
 BUILT = other_recording("lore-query-build")
 LISTED = other_recording("lore-fts")

@@ -10,7 +10,7 @@ from golden.differences import differs
 from golden.loader import SIGNALS, recording
 from septet import Vault
 from septet.profiles.builtin import SEVEN_SIGNALS
-from septet.ranking.adaptive import weights_of
+from septet.ranking.score import weights_of
 
 CASES = recording("weights")["cases"]
 ACTIONS = ("accepted", "modified", "dismissed", "failed")

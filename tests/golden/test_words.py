@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from expressions import Columns, evaluate
 from golden.differences import differs
 from golden.loader import is_zero, other_recording
 from septet import Vault, _core
 from septet.profiles import BUILTIN
 from septet.query.parse import parse
-from septet.ranking.fusion import Columns, evaluate
 
 PROFILE = BUILTIN["markdown-memory"]
 QUERIES = other_recording("openclaw-fts-query")

@@ -284,7 +284,7 @@ def test_ranking_numbers_live_in_profiles_only():
     # Defaults of a profile's fields stand where the fields are declared.
     ranked = re.compile(r"(ranking|query|search|tiers|\w+\.(store|tables|snapshot|tier))")
     scored = [
-        p for p in SOURCES if ranked.fullmatch(part_of(module_of(p))) and p.name not in ("profile.py", "passes.py")
+        p for p in SOURCES if ranked.fullmatch(part_of(module_of(p))) and p.name not in ("profile.py", "fusion.py")
     ]
     assert_none(faults(numbers, scored))
 

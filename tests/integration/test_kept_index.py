@@ -9,7 +9,6 @@ import pytest
 from commands import Commands
 from septet import Chunking, Closed, Vault
 from septet.exchange import restore
-from septet.sqlite.snapshot.sidecar_state import GROWN_SLOTS, LEAST_SLOTS
 from septet.sqlite.snapshot.state import GROWN_SLOTS, LEAST_SLOTS
 from sidecars import files, folder_of, restored, until
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from expressions import Columns, evaluate
 from septet.profiles import BUILTIN
-from septet.ranking.fusion import Col, Columns, Const, Only, Rrf, Scale, Sum, Term, evaluate
+from septet.ranking.fusion import Col, Const, Only, Rrf, Scale, Sum, Term
 from septet.ranking.pool import Pool
 from septet.ranking.profile import COLUMNS
 from septet.ranking.score import score

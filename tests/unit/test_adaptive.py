@@ -8,7 +8,7 @@ import pytest
 
 from septet import EntryError, EntryNotFound, Vault
 from septet.profiles import BUILTIN, resolve
-from septet.ranking.adaptive import weights_of
+from septet.ranking.score import weights_of
 
 SEVEN = BUILTIN["seven-signals"]
 ROWS = ("text", "hybrid")

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from expressions import Columns, evaluate
 from septet import ProfileError
 from septet.profiles import BUILTIN, resolve
-from septet.ranking.fusion import Columns, Only, evaluate, names
+from septet.ranking.fusion import Only, names
 from septet.ranking.pool import EMPTY, Pool
 from septet.ranking.score import score
 

@@ -20,7 +20,7 @@ from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
 from septet.model.stats import Stats
 from septet.model.vector import Space
-from septet.ranking.adaptive import Weights
+from septet.ranking.score import Weights
 from septet.tiers.remote.answers import note_of
 
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ from septet.inputs.arguments import file_path, shown, whole
 from septet.profiles import resolve
 from septet.profiles.builtin import BUILTIN
 from septet.query.options import SearchOptions, takes_options
-from septet.ranking.adaptive import weights_of
 from septet.ranking.profile import Profile, WeightSet
-from septet.ranking.score import rank
+from septet.ranking.score import rank, weights_of
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import ranked, search_tiers
 from septet.search.searchable import Searchable

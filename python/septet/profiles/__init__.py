@@ -4,8 +4,10 @@ from septet.profiles.builtin import BUILTIN
 from septet.profiles.load import ProfileLike, resolve
 from septet.ranking.fusion import (
     Above,
+    Balance,
     Clamp,
     Col,
+    Confidence,
     Const,
     Decay,
     Expression,
@@ -17,11 +19,11 @@ from septet.ranking.fusion import (
     Rrf,
     Saturate,
     Scale,
+    Smoothing,
     Sum,
     Term,
     Unless,
 )
-from septet.ranking.passes import Balance, Confidence, Smoothing
 from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Feedback, Graph, Profile, TextRules, WeightSet
 
 __all__ = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from septet.ranking.fusion import (
     Above,
+    Balance,
     Clamp,
     Col,
     Const,
@@ -17,13 +18,13 @@ from septet.ranking.fusion import (
     Rrf,
     Saturate,
     Scale,
+    Smoothing,
     Standing,
     Sum,
     Term,
     Top,
     Unless,
 )
-from septet.ranking.passes import Balance, Smoothing
 from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Graph, Profile, TextRules
 
 #: Priorities of the documented tiers; any other name is a connected vault.

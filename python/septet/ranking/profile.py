@@ -14,18 +14,24 @@ from septet import _core
 from septet.inputs.checked import Bounds, Checked
 from septet.model.entry import SNIPPET_CHARS
 from septet.ranking.bm25_scale import K1, B
-from septet.ranking.fusion import Expression, Missing, estimates, formula, names, takes_top
-from septet.ranking.passes import (
+from septet.ranking.fusion import (
     AtLeastOne,
     Balance,
     Bounded,
     Confidence,
     Count,
+    Estimate,
+    Expression,
     Few,
+    Missing,
     NotNegative,
     Positive,
     Share,
     Smoothing,
+    Top,
+    contains,
+    names,
+    parts,
 )
 from septet.ranking.pool import AGES, TIMES, attrs_paths, is_fact
 
@@ -313,12 +319,12 @@ class Profile(Checked):
     @cached_property
     def estimates(self) -> bool:
         """True if a signal estimates the cosines of candidates without a vector."""
-        return any(map(estimates, self.signals.values()))
+        return any(contains(signal, Estimate) for signal in self.signals.values())
 
     @cached_property
     def takes_top(self) -> bool:
         """True if an expression contains a `Top`."""
-        return any(map(takes_top, (*self.signals.values(), *self._changes)))
+        return any(contains(part, Top) for part in (*self.signals.values(), *self._changes))
 
     @cached_property
     def signal_names(self) -> tuple[str, ...]:
@@ -340,28 +346,30 @@ class Profile(Checked):
     def formula(self) -> _core.Formula:
         """The native formula of all signals."""
         place = {name: at for at, name in enumerate(self.signals)}
-        balance, near = self.balance, self.smoothing
-        return formula(
-            tuple(self.signals.values()),
-            self.missing,
-            self.confidence._numbers,
-            None
-            if balance is None or not {balance.words, balance.vectors} <= place.keys()
-            else (place[balance.words], place[balance.vectors], balance.factor),
-            None
-            if near is None
-            else (
-                [place[name] for name in near.signals if name in place],
-                near.share,
-                near.neighbours,
-                near.most,
-                (near.lead, near.covered, near.prominence),
+        c, balance, near = self.confidence, self.balance, self.smoothing
+        balanced = smoothed = adjusted = None
+        if balance is not None and {balance.words, balance.vectors} <= place.keys():
+            balanced = place[balance.words], place[balance.vectors], balance.factor
+        if near is not None:
+            smoothed_signals = [place[name] for name in near.signals if name in place]
+            limits = near.lead, near.covered, near.prominence
+            smoothed = smoothed_signals, near.share, near.neighbours, near.most, limits
+        if self._changes:
+            floor = None if self.floor is None else (parts(self.floor), self.cuts.min_score or 0.0)
+            pinned = None if self.pinned is None else parts(self.pinned)
+            adjusted = [*map(parts, self.factors.values())], floor, pinned
+        return _core.Formula(
+            [*map(parts, self.signals.values())],
+            missing=self.missing,
+            confidence=(
+                (c.reach_weight, c.information_weight, c.share_penalty),
+                c.words_intercept,
+                c.half_information,
+                (c.words_weight, c.cosine_weight, c.intercept),
+                (c.cosine_only_weight, c.cosine_only_intercept),
+                c.agreeing,
             ),
-            None
-            if not self._changes
-            else (
-                tuple(self.factors.values()),
-                None if self.floor is None else (self.floor, self.cuts.min_score or 0.0),
-                self.pinned,
-            ),
+            balance=balanced,
+            smoothing=smoothed,
+            adjustment=adjusted,
         )

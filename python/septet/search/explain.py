@@ -10,7 +10,7 @@ from septet.errors import EntryNotFound, SeptetError, StoreBusy
 from septet.inputs.arguments import shown
 from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, SearchPlan
-from septet.ranking.fusion import estimates
+from septet.ranking.fusion import Estimate, contains
 from septet.ranking.score import RankedCandidate, best_of
 from septet.search.arranging import BudgetCut
 from septet.search.federated import FederatedSearch, next_attempt
@@ -77,7 +77,7 @@ def explain(tiers: Sequence[Tier], plan: SearchPlan, entry_id: str) -> Explanati
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
-        estimated=tuple(n for n, e in expressions.items() if estimates(e) and signals.get(n) is not None),
+        estimated=tuple(n for n, e in expressions.items() if contains(e, Estimate) and signals.get(n) is not None),
         confidence=0.0 if candidate is None else candidate.confidence,
         raw=raw,
         weights=result.ranking.named_weights(),

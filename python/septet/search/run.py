@@ -13,11 +13,10 @@ from septet.model.entry import entries_of
 from septet.model.results import Hit, Results, TierReport, hits_of
 from septet.notes import Note
 from septet.query.plan import MOST, SearchPlan
-from septet.ranking.adaptive import weights_of
 from septet.ranking.cuts import guarded, tokens_of
 from septet.ranking.pool import Candidate
 from septet.ranking.profile import WeightSet
-from septet.ranking.score import RankedCandidate, named, rank
+from septet.ranking.score import RankedCandidate, named, rank, weights_of
 from septet.search.federated import (
     FederatedSearch,
     FixedMemory,

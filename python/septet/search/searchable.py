@@ -22,7 +22,7 @@ from septet.query.options import (
     unexpected,
 )
 from septet.query.plan import MEMORY, SearchPlan, make_plan, thread_count
-from septet.ranking.adaptive import Weights, weights_of
+from septet.ranking.score import Weights, weights_of
 from septet.search.federated import FederatedSearch
 from septet.search.run import results_of, run, search_tiers
 from septet.tiers import Tier

@@ -15,7 +15,7 @@ from septet.federation import Federation
 from septet.model.codec import as_json, attributes
 from septet.model.fields import Severity
 from septet.profiles import ProfileLike, resolve
-from septet.ranking.adaptive import weights_of
+from septet.ranking.score import weights_of
 from septet.vault import Vault
 from septet.vault.anywhere import AnyVault
 

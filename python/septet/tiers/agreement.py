@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.query.parse import TextQuery, parse
-from septet.ranking.passes import Agreement
+from septet.ranking.fusion import Agreement
 from septet.ranking.pool import Candidate, Pool
 
 if TYPE_CHECKING:

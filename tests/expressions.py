@@ -1,0 +1,18 @@
+"""Evaluates an expression of a profile over columns."""
+
+from typing import NamedTuple
+
+from septet import _core
+from septet.ranking.fusion import parts
+
+
+class Columns(NamedTuple):
+    """Named columns of equal length, and each candidate's kind."""
+
+    values: dict
+    kinds: list
+
+
+def evaluate(expression, columns):
+    """Return the value of an expression for every candidate, shape ``(m,)``, NaN where unknown."""
+    return _core.Formula([parts(expression)], missing="share").evaluate(columns.values, columns.kinds)[0]
