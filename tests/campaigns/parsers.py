@@ -24,7 +24,7 @@ from septet.files.redaction import Redactor
 from septet.files.sessions import session_of
 from septet.files.storing import stored_as
 from septet.inputs.documents import Unreadable, parse_document
-from septet.profiles.load import resolve
+from septet.profiles import resolve
 from septet.query.web import understood
 from septet.retrieval.config import retrieval_config
 from septet.retrieval.corpora.web.calls import WebFault, split_page_url, usable_url

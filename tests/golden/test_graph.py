@@ -6,9 +6,9 @@ import pytest
 
 from golden.differences import differs
 from golden.loader import agent_vault, recording
+from link_distances import distances
 from septet import Vault
 from septet.errors import EntryNotFound
-from septet.sqlite.tables.links import distances
 
 WALKS = recording("graph")["traverse"]
 every_walk = pytest.mark.parametrize("walk", WALKS, ids=lambda w: f"{w['id']}-{w['depth']}")

@@ -14,8 +14,8 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet import Vault
 from septet.model.results import Results
+from septet.profiles import resolve
 from septet.profiles.builtin import RECALL, RECALL_STOP_WORDS
-from septet.profiles.load import resolve
 from septet.query.parse import TextQuery, parse
 from septet.ranking.fusion import Col, Const, Linear
 

@@ -9,7 +9,7 @@ import pytest
 
 from golden.loader import other_recording
 from septet import Federation, Vault
-from septet.sqlite.tables import named_files
+from septet.sqlite.tables import mentions
 from septet.sqlite.tier.additions import named_by
 from septet.sqlite.tier.read_view import open_read_view
 
@@ -125,7 +125,7 @@ def test_case_does_not_matter_in_any_script_to_queries_and_links(tmp_path, writt
 def test_no_more_than_200_chunks_are_brought_of_the_best_matches_first(vault, files):
     put_files(vault, [f"d{i:03d}/plan.md" for i in range(files)])
     found = vault.search("plan.md", profile=PROFILE, limit=1_000)
-    assert len(found) == min(2 * files, named_files.MOST_CHUNKS)
+    assert len(found) == min(2 * files, mentions.MOST_CHUNKS)
     assert found.ids[:2] == [id_of("d000/plan.md", 0), id_of("d000/plan.md", 1)]
     last = f"d{files - 1:03d}/plan.md"
     assert vault.search(last, profile=PROFILE).ids[:2] == [id_of(last, 0), id_of(last, 1)]
@@ -165,7 +165,7 @@ def test_every_tier_of_a_federation_and_every_query_of_many_names_files(vault):
 def test_a_vault_without_files_is_asked_once_a_state_and_other_profiles_never(vault, monkeypatch):
     vault.add(id="a", title="plan")
     asked = []
-    monkeypatch.setattr(named_files, "any_files", lambda read: asked.append(read.generation) or False)
+    monkeypatch.setattr(mentions, "any_files", lambda read: asked.append(read.generation) or False)
     for _ in range(3):
         assert vault.search("plan", profile="septet").ids == ["a"]
     assert not asked

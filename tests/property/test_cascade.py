@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from examples import heavy
 from septet import Federation, Vault, _core
-from septet.profiles.load import resolve
+from septet.profiles import resolve
 from septet.query.parse import parse
 from septet.sqlite.tier.read_view import ReadView
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import IO, Any
 
 from septet.errors import StoreError
-from septet.sqlite.store.aside import set_aside
+from septet.sqlite.store.mending import set_aside
 from septet.sqlite.store.store import SqliteStore as LocalStore
 from septet.store.protocol import Reading, Store
 from septet.system.target import complete_file

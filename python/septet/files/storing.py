@@ -81,7 +81,7 @@ def link_mentions(write: SqliteWriting, root: int, chunks: Sequence[str]) -> Non
             if target is not None and target != chunk:
                 note = f"{mention.target}#{mention.anchor}" if mention.anchor else mention.target
                 current.setdefault((chunk, target), note)
-    files.unlink(write, [ends for ends, kind in stored.items() if kind == MENTIONS and ends not in current])
+    links.unlink(write, [ends for ends, kind in stored.items() if kind == MENTIONS and ends not in current])
     # Links to the next chunk, and links of a user, stay.
     links.put(write, [Link(*ends, MENTIONS, note) for ends, note in current.items() if ends not in stored])
 
@@ -274,7 +274,7 @@ def _chain(write: SqliteWriting, plans: Sequence[FilePlan]) -> None:
     pairs = {pair for plan in plans for pair in pairwise(plan.ids)}
     old = [id for plan in plans if plan.before is not None for id in plan.ids]
     stored = files.own_links(write, old) if old else {}
-    files.unlink(write, [pair for pair, kind in stored.items() if kind == NEXT and pair not in pairs])
+    links.unlink(write, [pair for pair, kind in stored.items() if kind == NEXT and pair not in pairs])
     # Links of a user stay.
     new = (pair for pair in sorted(pairs) if stored.get(pair, "mentions") == "mentions")
     links.put(write, [Link(*pair, NEXT, "") for pair in new])

@@ -11,7 +11,6 @@ the vectors at length 1.
 from __future__ import annotations
 
 from septet.index.checks import Metric, Nearest, VectorIds
-from septet.index.matrix import top_k
-from septet.index.vector_index import VectorIndex
+from septet.index.vector_index import VectorIndex, top_k
 
 __all__ = ["Metric", "Nearest", "VectorIds", "VectorIndex", "top_k"]

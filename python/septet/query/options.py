@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from septet.model.fields import Strings, Time
     from septet.model.results import Reranker, Reranking
-    from septet.profiles.load import ProfileLike
+    from septet.profiles import ProfileLike
 
 Leg: TypeAlias = Literal["text", "vector"]
 Mode: TypeAlias = Literal["full", "scan"]

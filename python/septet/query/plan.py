@@ -14,7 +14,7 @@ from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
 from septet.model.vector import QueryVector, Space, query_vector
 from septet.notes import Note
-from septet.profiles.load import ProfileLike, resolve
+from septet.profiles import ProfileLike, resolve
 from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile

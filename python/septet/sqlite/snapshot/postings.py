@@ -13,8 +13,7 @@ import numpy as np
 from septet import _core
 from septet.model.arrays import AppendBuffer, Mask, Slots
 from septet.ranking.pool import searched_text
-from septet.sqlite.store.aside import PartReading
-from septet.sqlite.store.store import SqliteReading
+from septet.sqlite.store.store import PartReading, SqliteReading
 from septet.sqlite.tables import indexing
 
 COLUMNS = 5

@@ -1,17 +1,22 @@
-"""Maintenance of a damaged or redacted file: faults, rebuilt full text, dead claims, erased bytes."""
+"""Maintenance of a damaged or redacted file: faults, hidden rows, rebuilt full text, dead claims, erased bytes."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from septet.errors import StoreError
 from septet.sqlite.store.connection import store_error
-from septet.sqlite.store.store import SqliteReading, SqliteStore
+from septet.sqlite.store.soundness import Unsound, hide, unsound_rows
+from septet.sqlite.store.store import PartReading, SqliteReading, SqliteStore
 from septet.sqlite.tables import claims, indexing
 from septet.store.owners import is_dead
+from septet.system.forks import Connection
 
 #: Maximum reported faults of a file.
 MOST = 5
@@ -96,6 +101,36 @@ def _put_aside(file: str) -> list[str]:
     except OSError:
         return []
     return [f"{path.parent / name} was put aside and may hold secrets: delete it" for name in names]
+
+
+def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
+    """Check every row of a store's file and hide those with unsound values; return True if any are new.
+
+    Args:
+        known: rows hidden from the failed read.
+    """
+    if store.in_memory:
+        return False
+    if store.left_out is known:
+        faults, _ = unsound_rows(store.file)
+        if not set(faults) - set(known):
+            return False
+        with suppress(sqlite3.Error, StoreError):
+            via = partial(_connected, rows=faults)
+            via(store._connect).close()
+            store.search_by(via, PartReading, faults)
+    return store.left_out is not known
+
+
+def _connected(connect: Callable[[], Connection], rows: Sequence[Unsound]) -> Connection:
+    """Return a connection with rows hidden."""
+    connection = connect()
+    try:
+        hide(connection, rows)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 class SqliteSettings(NamedTuple):

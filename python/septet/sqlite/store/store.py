@@ -54,6 +54,12 @@ class SqliteReading(_Read):
     state = property(itemgetter(slice(1, None)))
 
 
+class PartReading(SqliteReading):
+    """A read transaction with some rows hidden."""
+
+    __slots__ = ()
+
+
 class _Write(NamedTuple):
     sql: sqlite3.Connection
     generation: int
@@ -97,7 +103,7 @@ class SqliteStore:
         #: Connections of searches, with unsound rows hidden.
         kind: tuple[Callable[..., Connection] | None, type[SqliteReading]] = (None, SqliteReading)
         self._searched = self._readers, *kind
-        #: Rows hidden from searches and exports, see `septet.sqlite.store.aside`.
+        #: Rows hidden from searches and exports, see `septet.sqlite.store.mending.set_aside`.
         self.left_out: Sequence[Unsound] = ()
         #: Translates SQLite's errors, and those caused by unsound rows.
         self._faults = traced(self._file).__exit__
@@ -250,7 +256,7 @@ class SqliteStore:
 
     def bookkeeping(self) -> AbstractContextManager[SqliteWriting]:
         """Begin a write transaction that keeps the generation: snapshots do not depend on its rows."""
-        return self._transaction(self._same_generation, _nothing)
+        return self._transaction(lambda sql: SqliteWriting(sql, self._checked(sql)[0]), lambda: None)
 
     @contextmanager
     def maintaining(self) -> Iterator[sqlite3.Connection]:
@@ -285,9 +291,6 @@ class SqliteStore:
     def _wrote(self) -> None:
         self._last_written = self._next
         self.identity.wrote(self._next)
-
-    def _same_generation(self, sql: sqlite3.Connection) -> SqliteWriting:
-        return SqliteWriting(sql, self._checked(sql)[0])
 
     def _checked(self, sql: sqlite3.Connection) -> State:
         """Check in a write transaction that the opened store is still in place, and return its state."""
@@ -379,10 +382,6 @@ _KNOWN = "FROM meta WHERE key = 'generation' AND value IS NOT NULL"
 _STATE = f"SELECT CAST(value AS INTEGER), coalesce(({_LATEST}), '') {_KNOWN}"
 #: One more row than is fetched, see `begin_reading`.
 _STATE_AND_MORE = f"{_STATE} UNION ALL SELECT NULL, NULL {_KNOWN}"
-
-
-def _nothing() -> None:
-    pass
 
 
 def store_id(read: SqliteReading) -> str:

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 from septet._core import gram_text, plain_row
 from septet.inputs.arguments import utf8
 from septet.model.drafts import Draft, attrs_text, checked_span, draft
-from septet.model.entry import Entry, tags_of
+from septet.model.entry import tags_of
 from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
-from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, listed
+from septet.sqlite.tables.fragments import FINDABLE, listed, searchable
+from septet.sqlite.tables.marks import generation_of
 from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
 from septet.store.rules import SELECTED, same
 from septet.store.typed import TextCount, typed, typed_pages
@@ -84,7 +85,8 @@ def row_of(draft: Draft) -> EntryRow:
     e = draft.entry
     return EntryRow(
         e.id, e.kind, e.type, e.domain, e.severity, e.title, e.description, e.context,
-        json_text(e.tags), _grams(e), json_text(dict(e.attrs)), *_span_columns(e.span),
+        json_text(e.tags), gram_text(e.id, e.title, (e.description, e.context, *e.tags)), json_text(dict(e.attrs)),
+        *_span_columns(e.span),
         e.created_at, e.updated_at, e.valid_from, e.valid_until, e.parent, e.source, e.trust,
         draft.text_hash, draft.created_given,
     )  # fmt: skip
@@ -172,11 +174,7 @@ def facts_at(read: SqliteReading | SqliteWriting, sources: Sequence[str], rows: 
 
 
 def texts_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
-    """Return the searched texts of the entries at the given rows, without ids (see `Candidate.text`).
-
-    Raises:
-        StoreError: a row is missing.
-    """
+    """Return the searched texts of the entries at the given rows, without ids (see `Candidate.text`)."""
     facts = facts_at(read, ("e.title", "e.description", "e.context", "e.tags"), rows)
     return [searched_text(*texts) for texts in facts]
 
@@ -186,20 +184,12 @@ def ids_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
 
 
 def groups_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
-    """Return the parents' ids of the entries at the given rows, or their own without a parent.
-
-    Raises:
-        StoreError: a row is missing.
-    """
+    """Return the parents' ids of the entries at the given rows, or their own without a parent."""
     return [group for (group,) in facts_at(read, ("coalesce(e.parent, e.id)",), rows)]
 
 
 def places_at(read: SqliteReading, rows: Sequence[int]) -> list[tuple[str, int, int, str]]:
-    """Return path, first line, last line (empty and 0 without a span) and id of the entries at the given rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
+    """Return path, first line, last line (empty and 0 without a span) and id of the entries at the given rows."""
     sources = ("coalesce(e.path, '')", "coalesce(e.first_line, 0)", "coalesce(e.last_line, 0)", "e.id")
     return list(facts_at(read, sources, rows))
 
@@ -208,22 +198,9 @@ def tags_at(read: SqliteReading, rows: Sequence[int]) -> list[list[str]]:
     return [tags_of(tags) for (tags,) in facts_at(read, ("e.tags",), rows)]
 
 
-def attrs_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
-    """Return the attrs of the entries at the given rows, as JSON.
-
-    Raises:
-        StoreError: a row is missing.
-    """
-    return [attrs for (attrs,) in facts_at(read, ("e.attrs",), rows)]
-
-
-def titles_at(read: SqliteReading, rows: Sequence[int]) -> list[str]:
-    """Return the titles of the entries at the given rows.
-
-    Raises:
-        StoreError: a row is missing.
-    """
-    return [title for (title,) in facts_at(read, ("e.title",), rows)]
+def column_at(read: SqliteReading, column: str, rows: Sequence[int]) -> list[str]:
+    """Return a column of the entries at the given rows."""
+    return [value for (value,) in facts_at(read, (f"e.{column}",), rows)]
 
 
 def purge(write: SqliteWriting) -> int:
@@ -244,14 +221,7 @@ def begin_anew(write: SqliteWriting) -> None:
 
 def purged_at(read: SqliteReading) -> int:
     """Return the latest generation in which a purged row was deleted; 0 if none was purged."""
-    row = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
-    # After an invalid value, no earlier snapshot can be trusted.
-    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
-
-
-def last_row(read: SqliteReading) -> int:
-    """Return the number of the last inserted row; 0 if empty."""
-    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+    return generation_of(read, "purged")
 
 
 def count(read: SqliteReading) -> int:
@@ -259,13 +229,11 @@ def count(read: SqliteReading) -> int:
 
 
 def count_searchable(read: SqliteReading, *, memories: bool = False) -> int:
-    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
-    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {condition}").fetchone()[0])
+    return int(read.sql.execute(f"SELECT count(*) FROM entries e WHERE {searchable(memories)}").fetchone()[0])
 
 
 def any_searchable(read: SqliteReading, *, memories: bool) -> bool:
-    condition = FINDABLE if memories else f"e.live AND {SEARCHABLE}"
-    return read.sql.execute(f"SELECT 1 FROM entries e WHERE {condition} LIMIT 1").fetchone() is not None
+    return read.sql.execute(f"SELECT 1 FROM entries e WHERE {searchable(memories)} LIMIT 1").fetchone() is not None
 
 
 def kinds(read: SqliteReading) -> dict[str, int]:
@@ -286,10 +254,6 @@ def _all_of(rows: Sequence[int], facts: list[_Fact]) -> list[_Fact]:
 def _span_columns(value: object) -> tuple[str | None, int | None, int | None]:
     span = checked_span(value)
     return (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
-
-
-def _grams(entry: Entry) -> str:
-    return gram_text(entry.id, entry.title, (entry.description, entry.context, *entry.tags))
 
 
 def rows_stored(read: SqliteReading, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.fragments import listed
+from septet.sqlite.tables import parts
+from septet.sqlite.tables.fragments import THESE, listed
+from septet.sqlite.tables.marks import set_value, value_of
 from septet.store.rows import EntryRow
 from septet.store.typed import typed
 
@@ -57,7 +59,6 @@ _ROOT = "SELECT root, path, name, options, identity, synced_at, problem FROM roo
 _FILE = "SELECT file, id, root, path, kind, size, mtime_ns, hash, state, synced_at, problem FROM files"
 #: The columns of a chunk that a sync compares and writes.
 COMPARED = EntryRow._fields[:-1]
-_THESE = "(SELECT value FROM json_each(?))"
 
 
 def folded(text: str) -> str:
@@ -72,11 +73,6 @@ def stem_of(name: str) -> str:
 
 
 # -- roots -------------------------------------------------------------------------------------------------------------
-
-
-def any_root(read: SqliteReading | SqliteWriting) -> bool:
-    """Return True if the vault follows a root."""
-    return read.sql.execute("SELECT 1 FROM roots LIMIT 1").fetchone() is not None
 
 
 def roots(read: SqliteReading | SqliteWriting) -> list[RootRow]:
@@ -114,22 +110,18 @@ def note_identity(write: SqliteWriting, root: int, identity: str) -> None:
 def remove_root(write: SqliteWriting, root: int) -> None:
     """Remove a root whose files were removed."""
     write.sql.execute("DELETE FROM roots WHERE root = ?", (root,))
-    write.sql.execute("DELETE FROM meta WHERE key = ?", (_device_key(root),))
+    write.sql.execute("DELETE FROM meta WHERE key = ?", (f"device:{root}",))
 
 
 def device_of(read: SqliteReading | SqliteWriting, root: int) -> int | None:
     """Return the file system of a root at its last sync."""
-    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_device_key(root),)).fetchone()
-    return None if row is None else int(row[0])
+    device = value_of(read, f"device:{root}")
+    return None if device is None else int(device)
 
 
 def set_device(write: SqliteWriting, root: int, device: int) -> None:
     """Record the file system of a root."""
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_device_key(root), str(device)))
-
-
-def _device_key(root: int) -> str:
-    return f"device:{root}"
+    set_value(write, f"device:{root}", str(device))
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -150,19 +142,19 @@ def at(read: SqliteReading | SqliteWriting, root: int, paths: Sequence[str]) -> 
 
 def like(read: SqliteReading | SqliteWriting, root: int, hashes: Sequence[str]) -> list[FileRow]:
     """Return the files of a root that have one of the hashes."""
-    sql = f"{_FILE} WHERE root = ? AND hash IN {_THESE} ORDER BY path"
+    sql = f"{_FILE} WHERE root = ? AND hash IN {THESE} ORDER BY path"
     return typed(FileRow, read.sql.execute(sql, (root, json.dumps(list(hashes)))))
 
 
 def rows_of(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> dict[int, FileRow]:
     """Return files by their numbers."""
-    sql = f"{_FILE} WHERE file IN {_THESE}"
+    sql = f"{_FILE} WHERE file IN {THESE}"
     return {row.file: row for row in typed(FileRow, read.sql.execute(sql, (json.dumps(list(files)),)))}
 
 
 def file_ids_taken(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> set[str]:
     """Return the ids in use by files."""
-    sql = f"SELECT id FROM files WHERE id IN {_THESE}"
+    sql = f"SELECT id FROM files WHERE id IN {THESE}"
     return {id for (id,) in read.sql.execute(sql, (json.dumps(list(ids)),))}
 
 
@@ -191,14 +183,14 @@ def touch(write: SqliteWriting, files: Iterable[tuple[int, int, float, int, str]
 
 def unknown(write: SqliteWriting, files: Sequence[int]) -> None:
     """Forget the bytes of files, so that the next sync reads them again."""
-    write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (json.dumps(list(files)),))
+    write.sql.execute(f"UPDATE files SET hash = '', mtime_ns = 0 WHERE file IN {THESE}", (json.dumps(list(files)),))
 
 
 def remove(write: SqliteWriting, files: Sequence[int]) -> None:
     """Remove files and their mentions; the caller erases their chunks."""
     these = json.dumps(list(files))
     for table in ("mentions", "files", "staged"):
-        write.sql.execute(f"DELETE FROM {table} WHERE file IN {_THESE}", (these,))
+        write.sql.execute(f"DELETE FROM {table} WHERE file IN {THESE}", (these,))
 
 
 # -- chunks ------------------------------------------------------------------------------------------------------------
@@ -244,9 +236,7 @@ def count_chunks(read: SqliteReading | SqliteWriting, root: int) -> int:
 
 def others_with(read: SqliteReading | SqliteWriting, parents: Mapping[str, str]) -> set[str]:
     """Return the ids that exist and are not chunks of the given parent."""
-    sql = "SELECT e.id, e.parent FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
-    rows = read.sql.execute(sql, (json.dumps(list(parents)),))
-    return {id for id, parent in rows if parent != parents[id]}
+    return {*parts.taken(read, parents)}
 
 
 def move_chunks(write: SqliteWriting, moves: Iterable[tuple[str, int, int, int]]) -> None:
@@ -295,13 +285,3 @@ def own_links(read: SqliteReading | SqliteWriting, chunks: Sequence[str]) -> dic
     """Return the types of the links from chunks, by source and target."""
     sql = "SELECT l.source, l.target, l.type FROM json_each(?) j JOIN links l ON l.source = j.value"
     return {(source, target): type for source, target, type in read.sql.execute(sql, (json.dumps(list(chunks)),))}
-
-
-def unlink(write: SqliteWriting, ends: Sequence[tuple[str, str]]) -> None:
-    """Remove links by their ends, and record the change."""
-    write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
-    write.sql.executemany(
-        "INSERT INTO link_changes SELECT s.row, t.row, ? FROM entries s, entries t WHERE s.id = ? AND t.id = ? "
-        "ON CONFLICT (source, target) DO UPDATE SET generation = excluded.generation",
-        [(write.generation, *both) for both in ends],
-    )

@@ -18,6 +18,13 @@ FINDABLE = f"e.live AND {_FOUND}"
 #: Entries of every search; memories have their own full-text table, and are searched on request.
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
+#: The values of a list in JSON.
+THESE = "(SELECT value FROM json_each(?))"
+
+
+def searchable(memories: bool) -> str:
+    """Return the condition of entries that searches return, memories included or not."""
+    return FINDABLE if memories else f"e.live AND {SEARCHABLE}"
 
 
 def vector_key(keyed_by: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
+from septet.sqlite.tables.fragments import THESE
 from septet.sqlite.tables.marks import note_altered
 from septet.store.rows import Keeping, Stored
 from septet.store.rules import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
@@ -89,7 +90,7 @@ def was(read: SqliteReading | SqliteWriting, row: int, call: str, column: str) -
 
 def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
     """Remove the versions of entries."""
-    write.sql.execute("DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),))
+    write.sql.execute(f"DELETE FROM history WHERE entry IN {THESE}", (json.dumps(list(rows)),))
 
 
 def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -> int:
@@ -112,12 +113,12 @@ def _exists(read: SqliteReading) -> bool:
 def _older(until: float, rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:
     if rows is None:
         return "at <= ?", (until,)
-    return "at <= ? AND entry IN (SELECT value FROM json_each(?))", (until, json.dumps(list(rows)))
+    return f"at <= ? AND entry IN {THESE}", (until, json.dumps(list(rows)))
 
 
 def _trim(write: SqliteWriting, rows: Sequence[int], most: int) -> None:
     write.sql.execute(
-        "DELETE FROM history WHERE entry IN (SELECT value FROM json_each(?)) "
+        f"DELETE FROM history WHERE entry IN {THESE} "
         "AND version <= (SELECT max(h.version) FROM history h WHERE h.entry = history.entry) - ?",
         (json.dumps(list(rows)), most),
     )

@@ -56,9 +56,9 @@ def rows_of(write: SqliteWriting, ids: Sequence[str]) -> list[int]:
     return [row for (row,) in write.sql.execute(sql, (json.dumps(list(ids)),))]
 
 
-def last_row(write: SqliteWriting) -> int:
+def last_row(read: SqliteReading | SqliteWriting) -> int:
     """Return the last row; 0 if empty. Rows inserted later have higher numbers."""
-    return int(write.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
 
 
 def unindex(write: SqliteWriting, rows: Sequence[int]) -> None:

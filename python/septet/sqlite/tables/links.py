@@ -1,4 +1,4 @@
-"""Links between entries, and distances along them."""
+"""Links between entries."""
 
 from __future__ import annotations
 
@@ -41,8 +41,13 @@ def remove_of_rows(write: SqliteWriting, rows: Sequence[int]) -> None:
         f"UNION SELECT source, target FROM links WHERE target IN {these}",
         (json.dumps(list(rows)),),
     ).fetchall()
-    _note_changes(write, ends)
+    unlink(write, ends)
+
+
+def unlink(write: SqliteWriting, ends: Sequence[tuple[str, str]]) -> None:
+    """Remove links by their ends, and record the change."""
     write.sql.executemany("DELETE FROM links WHERE source = ? AND target = ?", ends)
+    _note_changes(write, ends)
 
 
 def linked_by(read: SqliteReading | SqliteWriting, target: str, type: str) -> str | None:
@@ -100,31 +105,3 @@ def count(read: SqliteReading) -> int:
 def any_links(read: SqliteReading | SqliteWriting) -> bool:
     """Return True if the store has any link."""
     return read.sql.execute("SELECT 1 FROM links LIMIT 1").fetchone() is not None
-
-
-def distances(read: SqliteReading, anchors: Sequence[str], depth: int) -> dict[str, int]:
-    """Return every entry within ``depth`` undirected steps of an anchor, with the minimum number of steps.
-
-    An anchor counts only as the neighbour of another anchor: links are never followed back to their start.
-    """
-    nearest: dict[str, int] = {}
-    for anchor in anchors:
-        seen = {anchor}
-        frontier = [anchor]
-        for step in range(1, depth + 1):
-            frontier = [n for n in _neighbours(read, frontier) if n not in seen]
-            seen.update(frontier)
-            for node in frontier:
-                nearest[node] = min(nearest.get(node, step), step)
-    return nearest
-
-
-def _neighbours(read: SqliteReading, ids: Sequence[str]) -> list[str]:
-    if not ids:
-        return []
-    parameter = json.dumps(list(ids))
-    sql = (
-        "SELECT l.target FROM json_each(?1) j JOIN links l ON l.source = j.value "
-        "UNION SELECT l.source FROM json_each(?1) j JOIN links l ON l.target = j.value"
-    )
-    return [row[0] for row in read.sql.execute(sql, (parameter,))]

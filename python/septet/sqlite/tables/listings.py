@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate
 from septet.sqlite.store.store import SqliteReading
-from septet.sqlite.tables.conditions import json_source
-from septet.sqlite.tables.fragments import listed, unescaped
+from septet.sqlite.tables.conditions import json_source, rows_of
+from septet.sqlite.tables.fragments import unescaped
+from septet.sqlite.tables.indexing import last_row as last_row
 from septet.store.rows import CANDIDATE, Condition
 from septet.store.rules import RUN_CHARS, RUN_ROWS
 from septet.store.typed import typed_pages
@@ -109,13 +110,7 @@ def ids(read: SqliteReading, rows: Sequence[int] | None = None) -> Iterator[tupl
 
 
 def held(read: SqliteReading, entry_ids: Sequence[str]) -> frozenset[str]:
-    source, parameter = listed(list(entry_ids))
-    sql = f"SELECT e.id FROM {source} j CROSS JOIN entries e ON e.id = j.value WHERE e.live"
-    return frozenset(id for (id,) in read.sql.execute(sql, (parameter,)))
-
-
-def last_row(read: SqliteReading) -> int:
-    return int(read.sql.execute("SELECT coalesce(max(row), 0) FROM entries").fetchone()[0])
+    return frozenset(rows_of(read, entry_ids))
 
 
 def run(read: SqliteReading, after: int, last: int) -> list[Candidate]:

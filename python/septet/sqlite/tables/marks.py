@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 
 
 def get(read: SqliteReading | SqliteWriting, name: str) -> str | None:
-    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"mark:{name}",)).fetchone()
-    return None if row is None else str(row[0])
+    value = value_of(read, f"mark:{name}")
+    return None if value is None else str(value)
 
 
 def put(write: SqliteWriting, name: str, value: str | None) -> None:
     if value is None:
         write.sql.execute("DELETE FROM meta WHERE key = ?", (f"mark:{name}",))
     else:
-        write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark:{name}", value))
+        set_value(write, f"mark:{name}", value)
+
+
+def value_of(read: SqliteReading | SqliteWriting, key: str) -> Any:
+    """Return a value of the table ``meta``; None if there is none."""
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return None if row is None else row[0]
+
+
+def set_value(write: SqliteWriting, key: str, value: str | int) -> None:
+    """Set a value of the table ``meta``."""
+    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def generation_of(read: SqliteReading, key: str) -> int:
+    """Return a generation stored in ``meta``; 0 if there is none."""
+    value = value_of(read, key)
+    # After an invalid value, no earlier snapshot can be trusted.
+    return 0 if value is None else value if type(value) is int else read.generation
 
 
 #: The note on such a file until it is read again.

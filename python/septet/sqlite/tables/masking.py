@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import entries, indexing, texts
-from septet.sqlite.tables.fragments import listed
+from septet.sqlite.tables.fragments import THESE, listed
 from septet.store.rows import EntryRow, Keeping
 from septet.store.typed import typed
 
@@ -16,7 +16,6 @@ from septet.store.typed import typed
 PAGE_ROWS = 1_000
 PAGE_CHARS = 4_000_000
 _COLUMNS = ", ".join(f"e.{name}" for name in EntryRow._fields[:-1])
-_THESE = "(SELECT value FROM json_each(?))"
 
 
 class LiveEntry(NamedTuple):
@@ -96,7 +95,7 @@ def singles(read: SqliteReading, after: int) -> list[LiveEntry]:
 
 def unchanged(write: SqliteWriting, entries: Sequence[LiveEntry]) -> bool:
     """Return True if entries are unchanged since they were read."""
-    sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {_THESE}"
+    sql = f"SELECT e.row, e.generation FROM entries e WHERE e.live AND e.row IN {THESE}"
     now = dict(write.sql.execute(sql, (json.dumps([entry.at for entry in entries]),)).fetchall())
     return all(now.get(entry.at) == entry.generation for entry in entries)
 
@@ -123,7 +122,7 @@ def drop_vectors(write: SqliteWriting, before: Iterable[EntryRow]) -> int:
         ).rowcount
     if "text" in kinds:
         count += write.sql.execute(
-            f"DELETE FROM vectors WHERE key IN {_THESE} "
+            f"DELETE FROM vectors WHERE key IN {THESE} "
             "AND space IN (SELECT space FROM spaces WHERE keyed_by = 'text') AND key NOT IN "
             "(SELECT e.text_hash FROM json_each(?) j JOIN entries e ON e.text_hash = j.value AND e.live)",
             (json.dumps(sorted(hashes)),) * 2,
@@ -194,13 +193,13 @@ def staged(read: SqliteReading, after: int) -> list[Text]:
 
 def drop_staged(write: SqliteWriting, files: Iterable[int]) -> int:
     """Remove the staged rows of files, which are then staged again; return their number."""
-    return write.sql.execute(f"DELETE FROM staged WHERE file IN {_THESE}", (json.dumps(sorted(files)),)).rowcount
+    return write.sql.execute(f"DELETE FROM staged WHERE file IN {THESE}", (json.dumps(sorted(files)),)).rowcount
 
 
 def read_again(write: SqliteWriting, files: Iterable[int]) -> None:
     """Mark files to be read completely by the next sync, regardless of their times."""
     these = json.dumps(sorted(files))
-    write.sql.execute(f"UPDATE files SET state = '{{}}', hash = '', mtime_ns = 0 WHERE file IN {_THESE}", (these,))
+    write.sql.execute(f"UPDATE files SET state = '{{}}', hash = '', mtime_ns = 0 WHERE file IN {THESE}", (these,))
 
 
 def mentions(read: SqliteReading | SqliteWriting, chunks: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
+from septet.sqlite.tables.fragments import THESE
+from septet.sqlite.tables.marks import set_value, value_of
 from septet.store.rules import joined
 
 #: Maximum rows removed per transaction, so that other writers do not wait long.
@@ -35,18 +37,18 @@ class Target(NamedTuple):
 
 def target(read: SqliteReading | SqliteWriting, root: int) -> Target | None:
     """Return the new chunking of a root in progress; None if there is none."""
-    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (_key(root),)).fetchone()
-    return None if row is None else Target(*json.loads(row[0]))
+    value = value_of(read, f"staged:{root}")
+    return None if value is None else Target(*json.loads(value))
 
 
 def begin(write: SqliteWriting, root: int, made_with: Target) -> None:
     """Record the new chunking of a root."""
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_key(root), json.dumps(made_with)))
+    set_value(write, f"staged:{root}", json.dumps(made_with))
 
 
 def end(write: SqliteWriting, root: int) -> None:
     """Record the end of a root's rebuild."""
-    write.sql.execute("DELETE FROM meta WHERE key = ?", (_key(root),))
+    write.sql.execute("DELETE FROM meta WHERE key = ?", (f"staged:{root}",))
 
 
 def any_of(read: SqliteReading | SqliteWriting) -> bool:
@@ -60,9 +62,7 @@ def put(write: SqliteWriting, files: Sequence[Staged], hashes: Sequence[Sequence
     Args:
         hashes: of the texts of their chunks, per file.
     """
-    write.sql.execute(
-        "DELETE FROM staged WHERE file IN (SELECT value FROM json_each(?))", (json.dumps([f.file for f in files]),)
-    )
+    write.sql.execute(f"DELETE FROM staged WHERE file IN {THESE}", (json.dumps([f.file for f in files]),))
     write.sql.executemany(
         "INSERT INTO staged (file, hash, text_hash, entry) VALUES (?, ?, ?, ?)",
         (
@@ -138,7 +138,3 @@ def drop(write: SqliteWriting, root: int | None) -> int:
     if cursor < DROPPED_ROWS and root is not None:
         end(write, root)
     return cursor
-
-
-def _key(root: int) -> str:
-    return f"staged:{root}"

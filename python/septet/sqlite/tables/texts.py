@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
-from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE, vector_key
+from septet.sqlite.tables.fragments import FINDABLE, THESE, searchable, vector_key
+from septet.sqlite.tables.marks import generation_of, set_value, value_of
 from septet.sqlite.tables.vectors import sized, typed_spaces
 from septet.store.rows import State, StoredVector, TextSpace
 from septet.store.rules import joined
@@ -68,7 +69,7 @@ def is_left(read: SqliteReading | SqliteWriting, space: Space) -> bool:
 
 
 def move(write: SqliteWriting, space: Space, state: State) -> None:
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state:{space.space}", state))
+    set_value(write, f"state:{space.space}", state)
 
 
 def put(write: SqliteWriting, space: Space, keys: Sequence[str], vectors: NDArray[np.float32]) -> int:
@@ -126,7 +127,7 @@ def lacking(read: SqliteReading | SqliteWriting, space: Space | None, keys: Sequ
 def of_keys(read: SqliteReading, keys: Sequence[str], *, memories: bool = False) -> dict[str, str]:
     sql = (
         "SELECT e.text_hash, e.title, e.description, e.context FROM json_each(?) j JOIN entries e "
-        f"ON e.text_hash = j.value WHERE {_embedded(memories)} GROUP BY e.text_hash"
+        f"ON e.text_hash = j.value WHERE {searchable(memories)} GROUP BY e.text_hash"
     )
     return {key: joined(parts) for key, *parts in read.sql.execute(sql, (json.dumps(list(keys)),))}
 
@@ -141,7 +142,7 @@ def count_missing(
 def coverage(read: SqliteReading, space: Space, *, memories: bool = False) -> tuple[int, int]:
     sql = (
         "SELECT count(v.key), count(*) FROM entries e "
-        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {_embedded(memories)}"
+        f"LEFT JOIN vectors v ON v.key = {vector_key(space.keyed_by)} AND v.space = ? WHERE {searchable(memories)}"
     )
     entries, total = read.sql.execute(sql, (space.space,)).fetchone()
     return int(entries), int(total) - int(entries)
@@ -157,12 +158,12 @@ def empty(write: SqliteWriting, space: Space, most: int) -> int:
 
 
 def pooling(read: SqliteReading | SqliteWriting, space: Space) -> str | None:
-    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"pooling:{space.space}",)).fetchone()
-    return None if row is None else str(row[0])
+    name = value_of(read, f"pooling:{space.space}")
+    return None if name is None else str(name)
 
 
 def set_pooling(write: SqliteWriting, space: Space, name: str) -> None:
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"pooling:{space.space}", name))
+    set_value(write, f"pooling:{space.space}", name)
 
 
 def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, limit: int) -> list[tuple[str, str]]:
@@ -179,7 +180,7 @@ def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, 
 
 def forget(write: SqliteWriting, space: Space, keys: Sequence[str]) -> None:
     write.sql.execute(
-        f"DELETE FROM vectors WHERE space = ? AND (key IN (SELECT value FROM json_each(?)) OR {_NO_TEXT})",
+        f"DELETE FROM vectors WHERE space = ? AND (key IN {THESE} OR {_NO_TEXT})",
         (space.space, json.dumps(list(keys))),
     )
     _note_removal(write, space)
@@ -187,9 +188,7 @@ def forget(write: SqliteWriting, space: Space, keys: Sequence[str]) -> None:
 
 def emptied_at(read: SqliteReading, space: Space) -> int:
     """Return the generation in which vectors of a space were last removed; 0 if none were."""
-    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
-    # As in `entries.purged_at`.
-    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
+    return generation_of(read, f"emptied:{space.space}")
 
 
 def left_spaces(read: SqliteReading) -> list[Space]:
@@ -205,17 +204,13 @@ def drop_orphans(write: SqliteWriting) -> int:
 
 def _note_removal(write: SqliteWriting, space: Space) -> None:
     # The space keeps its number; older snapshots must reload its vectors.
-    write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"emptied:{space.space}", write.generation))
-
-
-def _embedded(memories: bool) -> str:
-    return FINDABLE if memories else f"e.live AND {SEARCHABLE}"
+    set_value(write, f"emptied:{space.space}", write.generation)
 
 
 def _lacking(memories: bool, spaces: int = 1) -> str:
     # One condition per space, each answered by the index over keys and spaces.
     without = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.key = e.text_hash AND v.space = ?)"
-    return " AND ".join((_embedded(memories), *[without] * spaces))
+    return " AND ".join((searchable(memories), *[without] * spaces))
 
 
 def _number(space: Space | None) -> int:

@@ -11,7 +11,7 @@ from septet.model.arrays import Slots
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.ranking.pool import Pool
-from septet.sqlite.tables import named_files
+from septet.sqlite.tables import mentions
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 from septet.tiers.protocol import AT_ONCE
@@ -39,9 +39,9 @@ def with_paths(view: ReadView, tier: int, query: int, pool: Pool) -> Pool:
 
 def named_by(view: ReadView, text: str) -> dict[int, int]:
     """Return the rows of chunks of files named by a text, and the value of ``path``."""
-    if not view.remembered("any files", lambda: named_files.any_files(view.read)):
+    if not view.remembered("any files", lambda: mentions.any_files(view.read)):
         return {}
-    return named_files.chunks_named(view.read, text)
+    return mentions.chunks_named(view.read, text)
 
 
 def near(view: ReadView, anchors: Sequence[int], known: Sequence[int]) -> tuple[list[int], Slots, list[int]]:

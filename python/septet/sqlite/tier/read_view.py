@@ -321,7 +321,7 @@ class ReadView:
         if late:
             from septet.tiers.words import titled
 
-            pool = titled(plan, pool, lambda at: entries.titles_at(self.read, at))
+            pool = titled(plan, pool, lambda at: entries.column_at(self.read, "title", at))
         if plan.tags:
             tags = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
             pool = pool.with_columns({"tags": tags})

@@ -95,7 +95,7 @@ class LocalTier(NamedTuple):
         """
         if isinstance(fault, SeptetError) and type(fault) is not StoreError:
             return False
-        from septet.sqlite.store.aside import set_aside  # imported here: a sound vault does not need it
+        from septet.sqlite.store.mending import set_aside  # imported here: a sound vault does not need it
 
         return set_aside(self.store, left_out)
 
@@ -279,7 +279,7 @@ class LocalSession:
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
-        return numbers_of(entries.attrs_at(self.view.read, rows), paths)
+        return numbers_of(entries.column_at(self.view.read, "attrs", rows), paths)
 
     @_translated
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
