@@ -80,8 +80,6 @@ if TYPE_CHECKING:
     from septet.notes import Note as Note, NoteCode as NoteCode
     from septet.postgres.aio import AsyncPostgresVault as AsyncPostgresVault
     from septet.postgres.vault import PostgresVault as PostgresVault
-    from septet.ranking.adaptive import Weights as Weights
-    from septet.postgres.vault.vault import PostgresVault as PostgresVault
     from septet.ranking.score import Weights as Weights
     from septet.ranking.profile import Profile as Profile
     from septet.retrieval.account.retrieval import Retrieval as Retrieval
