@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from septet.errors import SeptetError
 from septet.profiles import resolve
-from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
 from septet.sqlite.snapshot.state import LEAST_SLOTS
-from septet.sqlite.tables.entries import last_row
 from septet.sqlite.tables.indexing import last_row
 from septet.vault.anywhere import AnyVault
 
