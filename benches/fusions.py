@@ -31,7 +31,7 @@ from septet.retrieval.corpus import CorpusRequest as Question
 from septet.retrieval.corpus import Item, RankedList, RetrievalMode
 from septet.retrieval.fusion import calibrated, convex, dbsf, fused_lists
 from septet.retrieval.ordering import by_confidence
-from septet.retrieval.recall.recalling import recall
+from septet.retrieval.recall.recalling import recall_lists
 from septet.retrieval.recall.settings import RecallSettings
 from septet.retrieval.recall.sources import VaultCorpus
 
@@ -111,7 +111,9 @@ def _whole_recall(found: Sequence[Ranked]) -> list[str]:
     """Recall as documented, with all its lists."""
     settings = RecallSettings(sources=[{"name": one.corpus} for one in found])
     lists = [ranked for one in found for ranked in one.recalled]
-    return [one.item.hit.id for one in recall(lists, settings, query=found[0].query, now=NOW)]
+    weighted = recall_lists(lists, settings, query=found[0].query, now=NOW)
+    fused = fused_lists(weighted, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
+    return [one.item.hit.id for one in fused]
 
 
 def _chunks(found: Ranked) -> RankedList:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from septet.client.routes import ROUTES, Effect, OperationRoute, Verb
 from septet.service import inspected, requests, running
 from septet.service.running import Serving
 from septet.service.slow import SlowAnswer
+from septet.vault import Vault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,25 +46,34 @@ class Operation:
 def operation(
     name: str,
     summary: str,
-    request: type[requests.WireRequest],
+    request: type[requests.WireRequest] | None = None,
     run: Callable[[Serving, Any], dict[str, Any]] | None = None,
     route: OperationRoute | None = None,
     *,
     repeatable: bool = True,
 ) -> Operation:
-    """Return an operation; without ``run``, it calls the method of the vault with its name."""
+    """Return an operation; without ``run``, it calls the method of the vault with its name.
+
+    Without a ``request``, that has the parameters of the method.
+    """
     verb, path, answer, effect, status = ROUTES[name] if route is None else route
     return Operation(
         name=name,
         summary=summary,
         route=(verb, path),
-        request=request,
+        request=requests.request_of(f"{_camel(name)}Request", summary, getattr(Vault, name))
+        if request is None
+        else request,
         answer=answer,
         run=running.method(name, answer) if run is None else run,
         effect=effect,
         repeatable=repeatable,
         status=status,
     )
+
+
+def _camel(name: str) -> str:
+    return name.replace("_", " ").title().replace(" ", "")
 
 
 def _function(function: Callable[..., dict[str, Any]]) -> Callable[[Serving, Any], dict[str, Any]]:
@@ -80,7 +91,7 @@ def _slow_searches(served: Serving, request: Any) -> dict[str, Any]:
     return served.slow.listed()
 
 
-OPERATIONS: Mapping[str, Operation] = {
+_ROWS: Mapping[str, Operation] = {
     row.name: row
     for row in (
         operation(
@@ -99,7 +110,7 @@ OPERATIONS: Mapping[str, Operation] = {
             running.retrieve,
         ),
         operation("explain", "Explain the rank of an entry, or its absence.", requests.ExplainRequest),
-        operation("similar", "Find entries like an entry, a text or a vector.", requests.SimilarRequest),
+        operation("similar", "Find entries like an entry, a text or a vector."),
         operation("weights", "Return the weights that a search would use now.", requests.WeightsRequest),
         operation("stats", "Return counts and sizes.", requests.TierRequest, running.stats),
         operation("status", "Return version, tiers, profiles and counts.", requests.NoRequest, running.status),
@@ -112,7 +123,7 @@ OPERATIONS: Mapping[str, Operation] = {
             requests.IdsBeginningRequest,
             running.method("_ids_beginning", shapes.IdsAnswer),
         ),
-        operation("count", "Count the entries that pass a filter.", requests.CountRequest),
+        operation("count", "Count the entries that pass a filter."),
         operation("facets", "Count entries by the values of a field.", requests.FacetsRequest),
         operation("history", "Return the earlier versions of an entry.", requests.IdRequest),
         operation("links", "Return the links from and to an entry.", requests.IdRequest),
@@ -145,8 +156,8 @@ OPERATIONS: Mapping[str, Operation] = {
             OperationRoute("POST", "/v1/slow_searches", SlowAnswer),
         ),
         operation("add", "Store an entry, or overwrite the one with its id.", requests.AddRequest),
-        operation("update", "Change some fields of an entry.", requests.UpdateRequest),
-        operation("update_many", "Change every entry that passes a filter.", requests.UpdateManyRequest),
+        operation("update", "Change some fields of an entry."),
+        operation("update_many", "Change every entry that passes a filter."),
         operation("delete", "Delete entries by id or by filter.", requests.DeleteRequest),
         operation("remember", "Store a memory.", requests.RememberRequest),
         operation("forget", "Delete memories by id or by filter.", requests.ForgetRequest),
@@ -161,4 +172,14 @@ OPERATIONS: Mapping[str, Operation] = {
         operation("unlink", "Remove a link.", requests.UnlinkRequest),
         operation("feedback", "Record feedback on a result.", requests.FeedbackRequest, repeatable=False),
     )
+}
+
+#: The operations by name. A route without a row here is the method of its name, described by its docstring.
+OPERATIONS: Mapping[str, Operation] = {
+    **_ROWS,
+    **{
+        name: operation(name, str(inspect.getdoc(getattr(Vault, name))).partition("\n")[0])
+        for name in ROUTES
+        if name not in {"bulk", "tier", *_ROWS}
+    },
 }

@@ -95,7 +95,7 @@ _NAMED: Mapping[str, Any] = {
 }
 
 
-def _request(
+def request_of(
     name: str,
     doc: str,
     method: Callable[..., Any] | None = None,
@@ -167,7 +167,7 @@ def _json(hint: Any) -> Any:
     return Union[parts] if origin in (Union, UnionType) else _ABSTRACT.get(origin, origin)[parts]  # noqa: UP007
 
 
-SearchRequest = _request(
+SearchRequest = request_of(
     "SearchRequest",
     "A search.",
     Vault.search,
@@ -180,8 +180,8 @@ SearchRequest = _request(
         None,
     ),
 )
-RecallRequest = _request("RecallRequest", "A search of memories.", Vault.recall, tier=False)
-SearchManyRequest = _request(
+RecallRequest = request_of("RecallRequest", "A search of memories.", Vault.recall, tier=False)
+SearchManyRequest = request_of(
     "SearchManyRequest",
     "Many queries with one set of options.",
     Vault.search_many,
@@ -189,8 +189,8 @@ SearchManyRequest = _request(
     tier=False,
     queries=Annotated[list[Query], Field(max_length=MOST_ITEMS)],
 )
-ExplainRequest = _request("ExplainRequest", "An entry of a search to explain.", Vault.explain, "mode", tier=False)
-RetrieveRequest = _request(
+ExplainRequest = request_of("ExplainRequest", "An entry of a search to explain.", Vault.explain, "mode", tier=False)
+RetrieveRequest = request_of(
     "RetrieveRequest",
     "A search of several corpora.",
     Retriever.retrieve,
@@ -200,40 +200,38 @@ RetrieveRequest = _request(
     mode=str | None,
     profile=(RetrievalProfile | None, None),
 )
-WeightsRequest = _request("WeightsRequest", "The weights of a profile.", Vault.weights, tier=False)
-NoRequest = _request("NoRequest", "A request without fields.", tier=False)
-IdRequest = _request("IdRequest", "One entry.", Vault.get)
-TierRequest = _request("TierRequest", "One tier of a federation, or all.", Vault.stats)
-IdsBeginningRequest = _request(
+WeightsRequest = request_of("WeightsRequest", "The weights of a profile.", Vault.weights, tier=False)
+NoRequest = request_of("NoRequest", "A request without fields.", tier=False)
+IdRequest = request_of("IdRequest", "One entry.", Vault.get)
+TierRequest = request_of("TierRequest", "One tier of a federation, or all.", Vault.stats)
+IdsBeginningRequest = request_of(
     "IdsBeginningRequest",
     "A prefix of ids.",
     Vault._ids_beginning,
     text=Annotated[str, Field(max_length=256, description="The beginning of an id; capitals count.")],
 )
-LoadRequest = _request(
+LoadRequest = request_of(
     "LoadRequest",
     "Whole entries by id.",
     Vault.load,
     ids=Annotated[list[Id], Field(max_length=MOST_ITEMS, description="Ids that a search returned.")],
 )
-EntriesRequest = _request(
+EntriesRequest = request_of(
     "EntriesRequest",
     "A page of entries.",
     Vault.entries,
     limit=_Limit,
     after=Annotated[str | None, Field(description="`next` of the previous page.")],
 )
-CountRequest = _request("CountRequest", "A filter of entries to count.", Vault.count)
-FacetsRequest = _request("FacetsRequest", "A field to count entries by.", Vault.facets, limit=_Limit)
-SimilarRequest = _request("SimilarRequest", "Entries similar to an entry, a text or a vector.", Vault.similar)
-NeighbourhoodRequest = _request(
+FacetsRequest = request_of("FacetsRequest", "A field to count entries by.", Vault.facets, limit=_Limit)
+NeighbourhoodRequest = request_of(
     "NeighbourhoodRequest",
     "The entries around one.",
     inspected.neighbourhood,
     "memory",
     limit=Annotated[int, Field(ge=1, le=200, description="Maximum number of entries.")],
 )
-HealthRequest = _request(
+HealthRequest = request_of(
     "HealthRequest",
     "The health of the memory.",
     inspected.health,
@@ -241,21 +239,17 @@ HealthRequest = _request(
     tier=False,
     folders=Annotated[bool, Field(description="Also compare the folders with the disk.")],
 )
-LearnedRequest = _request(
+LearnedRequest = request_of(
     "LearnedRequest", "The weights of a profile after each day of feedback.", inspected.learned, "memory"
 )
-AddRequest = _request(
+AddRequest = request_of(
     "AddRequest",
     "An entry to store; one with the same id is overwritten.",
     Vault.add,
     "entry",
     extra=EntryFields,
 )
-UpdateRequest = _request("UpdateRequest", "Fields of an entry to change.", Vault.update)
-UpdateManyRequest = _request(
-    "UpdateManyRequest", "Fields to change of every entry that passes a filter.", Vault.update_many
-)
-RememberRequest = _request(
+RememberRequest = request_of(
     "RememberRequest",
     "A memory to store.",
     Vault.remember,
@@ -263,22 +257,22 @@ RememberRequest = _request(
     text=(Annotated[str, Field(description="What to remember, in a sentence or a few.")], ...),
 )
 _IDS: Any = (Annotated[list[Id], Field(max_length=MOST_ITEMS)], [])
-DeleteRequest = _request("DeleteRequest", "Entries to delete: by id, or by a filter.", Vault.delete, ids=_IDS)
-ForgetRequest = _request("ForgetRequest", "Memories to delete: by id, or by a filter.", Vault.forget, ids=_IDS)
-SupersedeRequest = _request(
+DeleteRequest = request_of("DeleteRequest", "Entries to delete: by id, or by a filter.", Vault.delete, ids=_IDS)
+ForgetRequest = request_of("ForgetRequest", "Memories to delete: by id, or by a filter.", Vault.forget, ids=_IDS)
+SupersedeRequest = request_of(
     "SupersedeRequest",
     "An entry that replaces another.",
     Vault.supersede,
     old=Id,
     new=Id | dict[str, Any],
 )
-LinkRequest = _request("LinkRequest", "A link to store.", Vault.link, source=Id, target=Id)
-LinkManyRequest = _request(
+LinkRequest = request_of("LinkRequest", "A link to store.", Vault.link, source=Id, target=Id)
+LinkManyRequest = request_of(
     "LinkManyRequest",
     "Links to store, all or none.",
     Vault.link_many,
     "items",
     links=(Annotated[list[_Link], Field(max_length=MOST_ITEMS)], ...),
 )
-UnlinkRequest = _request("UnlinkRequest", "A link to remove.", Vault.unlink, source=Id, target=Id)
-FeedbackRequest = _request("FeedbackRequest", "Feedback on a result.", Vault.feedback)
+UnlinkRequest = request_of("UnlinkRequest", "A link to remove.", Vault.unlink, source=Id, target=Id)
+FeedbackRequest = request_of("FeedbackRequest", "Feedback on a result.", Vault.feedback)
