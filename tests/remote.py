@@ -22,7 +22,7 @@ OPTIONS = [
     {"include_memories": True},
     {"kinds": "memory"},
     {"mode": "scan"},
-    {"domain": "alpha", "tags": ["beta"]},
+    {"domain": "alpha", "boost_tags": ["beta"]},
     {
         "where": {
             "$or": [{"domain": {"$in": ["alpha", "beta"]}}, {"attrs.n": {"$gt": 10}}],

@@ -87,7 +87,7 @@ NESTED = [
     ),
     *(
         nested("Vault.search", f"{name}[0]", lambda w, v, name=name: w.vault.search("ducks", **{name: [v]}))
-        for name in ("tags", "kinds", "legs", "query_vector")
+        for name in ("boost_tags", "kinds", "legs", "query_vector")
     ),
     nested("Vault.search_many", "queries[0]", lambda w, v: w.vault.search_many([v])),
     nested("Vault.search_many", "queries[1]", lambda w, v: w.vault.search_many(["a", v], threads=2)),

@@ -48,7 +48,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"limit": 5},
     {"domain": "x", "limit": 3},
     {"include_memories": True},
-    {"tags": ["a", "b"], "include_expired": True},
+    {"boost_tags": ["a", "b"], "include_expired": True},
     {"where": {"$or": [{"tags": {"$in": ["a"]}}, {"attrs.size": {"$gt": 5}}]}},
     {"kinds": ["memory"]},
     {"include_memories": True, "as_of": NOW + 2e5, "limit": 50},

@@ -115,7 +115,7 @@ SEARCHES = {
     "search by both": lambda v, _: v.search("alpha beta", query_vector=[1.0, 0.5], limit=3),
     "search by a vector": lambda v, _: v.search("", query_vector=[1.0, 0.5]),
     "search where": lambda v, _: v.search("alpha", where={"attrs.team": "core", "tags": "x"}),
-    "search with tags": lambda v, _: v.search("alpha", tags=["x"], domain="general"),
+    "search with tags": lambda v, _: v.search("alpha", boost_tags=["x"], domain="general"),
     "search with memories": lambda v, _: v.search("alpha", include_memories=True, facets=["domain", "tags"]),
     "search by the documented profile": lambda v, _: v.search("user name", profile="seven-signals"),
     "search by paths": lambda v, _: v.search("one", profile="markdown-memory"),

@@ -75,7 +75,7 @@ def differences(vault, other, seed, many=6):
     """
     found = []
     for query, given in questions(random.Random(seed), many):
-        for options in ({}, {"where": {"severity": "warning"}}, {"tags": ["t1"]}, {"include_memories": True}):
+        for options in ({}, {"where": {"severity": "warning"}}, {"boost_tags": ["t1"]}, {"include_memories": True}):
             one, two = (answer(each, query, given, **options) for each in (vault, other))
             if not same(one, two):
                 found.append((query, given is not None, options, one, two))

@@ -53,6 +53,8 @@ class Case:
     def by_septet(self, agent: Callable[[bool, bool], Vault]) -> Results:
         options = {k: v for k, v in self.options.items() if k not in ("maxTokens", "confidenceThreshold")}
         options |= where_of(options)
+        if "tags" in options:
+            options["boost_tags"] = options.pop("tags")
         if "maxTokens" in self.options:
             options["max_tokens"] = self.options["maxTokens"]
             cuts = {"confident_score": self.options["confidenceThreshold"]}

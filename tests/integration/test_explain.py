@@ -25,7 +25,7 @@ def vault():
 
 
 def test_a_hit_is_explained_with_the_numbers_of_the_search(vault):
-    for options in ({}, {"query_vector": [1, 3]}, {"profile": "seven-signals", "tags": ["t"]}):
+    for options in ({}, {"query_vector": [1, 3]}, {"profile": "seven-signals", "boost_tags": ["t"]}):
         for place, hit in enumerate(vault.search("alpha", limit=3, **options), start=1):
             told = vault.explain("alpha", hit.id, limit=3, **options)
             assert (told.found, told.rank, told.score, told.tier) == (True, place, hit.score, "vault")

@@ -180,7 +180,7 @@ def told(results):
 @pytest.mark.parametrize(("entries", "memories"), [(0, 0), (0, 1), (0, 30), (1, 0), (1, 1), (1, 30), (30, 1), (30, 30)])
 def test_memories_that_are_asked_for_score_as_if_they_were_entries(query, entries, memories):
     with filled(entries, memories) as vault, filled(entries, memories, kind="note") as twin:
-        for options in ({}, {"query_vector": np.ones(8)}, {"tags": ["bil"], "limit": 5}):
+        for options in ({}, {"query_vector": np.ones(8)}, {"boost_tags": ["bil"], "limit": 5}):
             asked = vault.search(query, include_memories=True, **options)
             assert told(asked) == told(twin.search(query, kinds=["entry", "note"], **options))
             assert told(vault.recall(query, **options)) == told(twin.search(query, kinds="note", **options))

@@ -64,7 +64,7 @@ def seen(results):
         {"limit": 3},
         {"domain": "a", "limit": 50},
         {"where": {"tags": {"$in": ["kiwi"]}}, "include_expired": True},
-        {"tags": ["kiwi", "plum"], "min_score": 0.2},
+        {"boost_tags": ["kiwi", "plum"], "min_score": 0.2},
         {"max_tokens": 60, "mode": "scan"},
         {"profile": "seven-signals"},
         {"legs": "text"},

@@ -159,7 +159,7 @@ def test_a_tool_that_is_not_there_and_an_entry_that_is_not_there_are_errors_with
     "large",
     [
         {"query": "a" * (MOST_BYTES + 1)},
-        {"query": "a", "tags": ["a"] * 10_000_000},
+        {"query": "a", "boost_tags": ["a"] * 10_000_000},
         {"query": "a", "where": {"$or": [{"domain": "a" * 1_000}] * 1_000}},
         {"a" * 1_000_001: 1},
     ],

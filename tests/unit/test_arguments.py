@@ -312,7 +312,7 @@ def test_what_a_call_cannot_take_is_refused_with_what_was_seen_and_what_was_want
         (lambda: vault.delete([["a"]]), EntryError, "an id is list, not text"),
         (lambda: vault.add_many("text"), EntryError, "items is 'text': wanted a list of entries"),
         (lambda: vault.add_many([], progress=5), EntryError, "progress is 5: wanted a function"),
-        (lambda: vault.search("a", tags=["t"] * 10_001), QueryError, "tags has more than 10,000 values"),
+        (lambda: vault.search("a", boost_tags=["t"] * 10_001), QueryError, "boost_tags has more than 10,000 values"),
         (lambda: vault.search("a", limit=2.0), QueryError, "limit is 2.0: wanted a whole number"),
         (lambda: vault.search("a", mode=["full"]), QueryError, r"mode is \['full'\]"),
         (lambda: vault.feedback("q", "a", ["accepted"]), EntryError, r"action is \['accepted'\]"),

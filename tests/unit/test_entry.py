@@ -237,7 +237,7 @@ def test_tags_come_back_as_they_were_given_and_can_be_found(vault, tag):
     vault.add(id="x", title="word", tags=[tag])
     assert vault.get("x").tags == (tag,)
     assert vault.search("word", where={"tags": tag}).ids == ["x"]
-    (hit,) = vault.search("word", tags=[tag])
+    (hit,) = vault.search("word", boost_tags=[tag])
     assert hit.signals["tag_overlap"] == 1.0
 
 

@@ -216,7 +216,7 @@ def test_a_time_beyond_every_float_is_a_query_error(vault):
     [
         {"domain": "\ud800"},
         {"kinds": ["\ud800"]},
-        {"tags": ["\ud800"]},
+        {"boost_tags": ["\ud800"]},
         {"where": {"attrs.\ud800": 1}},
     ],
     ids=ascii,
@@ -239,8 +239,8 @@ def test_a_lone_surrogate_in_an_option_is_a_query_error(vault, options):
         {"max_tokens": 0},
         {"mode": "fast"},
         {"domain": 5},
-        {"tags": "http"},
-        {"tags": [5]},
+        {"boost_tags": "http"},
+        {"boost_tags": [5]},
         {"kinds": []},
         {"kinds": 5},
         {"kinds": [5]},
@@ -259,7 +259,7 @@ def test_an_option_that_cannot_be_understood_is_an_error_that_names_it(vault, op
         vault.search("word", **options)
 
 
-@pytest.mark.parametrize("options", [{"tags": 5}, {"legs": 5}, {"legs": [[]]}], ids=repr)
+@pytest.mark.parametrize("options", [{"boost_tags": 5}, {"legs": 5}, {"legs": [[]]}], ids=repr)
 def test_a_scalar_where_a_list_is_wanted_is_a_query_error(vault, options):
     with pytest.raises(QueryError, match=next(iter(options))):
         vault.search("word", **options)
@@ -267,7 +267,7 @@ def test_a_scalar_where_a_list_is_wanted_is_a_query_error(vault, options):
 
 def test_tags_from_a_generator_count_or_are_refused(vault):
     try:
-        results = vault.search("word", tags=(t for t in ["http"]), where={"id": "a"})
+        results = vault.search("word", boost_tags=(t for t in ["http"]), where={"id": "a"})
     except QueryError:
         return
     assert results[0].signals["tag_overlap"] == 0.5

@@ -101,7 +101,7 @@ _SEARCH: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "domain": (str | None, ("--domain",), "NAME"),
     "type": (str | None, ("--type",), "NAME"),
     "severity": (str | None, ("--severity",), "NAME"),
-    "tags": (list[str] | None, ("-t", "--tag"), "NAME"),
+    "boost_tags": (list[str] | None, ("--boost-tags",), "NAME"),
     "where": (str | None, ("--where",), "JSON"),
     "profile": (str | None, ("--profile",), "NAME|FILE"),
     "include_expired": (bool, ("--expired",), None),

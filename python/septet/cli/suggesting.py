@@ -23,6 +23,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "format": "output-format fmt as csv jsonl ndjson markdown md table ids out-format".split(),
     "write": "output out o save save-to".split(),
     "tag": "label labels tags topic keyword".split(),
+    "boost-tags": "tag label labels topic keyword".split(),
     "topic": "tag tags label".split(),
     "type": "category class".split(),
     "since": "newer newer-than start begin from changed-since modified-since updated date after".split(),

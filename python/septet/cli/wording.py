@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 #: Options by argument.
 _OPTIONS: Mapping[str, str] = {
-    "include_memories": "--memories", "include_expired": "--expired", "timeout_s": "--timeout", "tags": "--tag",
+    "include_memories": "--memories", "include_expired": "--expired", "timeout_s": "--timeout",
     **{name: f"--{name.replace('_', '-')}" for name in (
-        "after", "as_of", "batch", "diversity", "domain", "force", "format", "limit", "map", "max_tokens",
+        "after", "as_of", "batch", "boost_tags", "diversity", "domain", "force", "format", "limit", "map", "max_tokens",
         "min_confidence", "min_score", "mode", "must", "must_not", "name", "offset", "on_error", "order_by", "phrase",
         "prefix", "profile", "repo", "rest", "severity", "split", "syntax", "text", "tier", "type", "typos", "vectors",
         "where",

@@ -58,7 +58,7 @@ class RecallOptions(TypedDict, total=False):
     typos: Annotated[bool | None, Option(None, "Guess corrections of words that no entry contains.")]
     mode: Annotated[Mode, Option("full", "Full entries, or light results to choose from.")]
     domain: Annotated[str | None, Option(None, "Only this domain.")]
-    tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
+    boost_tags: Annotated["Strings | None", Option(None, "Rank entries with these tags higher.")]
     where: Annotated[Mapping[str, object] | None, Option(None, 'A filter, as {"tags": {"$in": ["http"]}}.')]
     profile: Annotated["ProfileLike | None", Option(None, "Ranking profile.")]
     include_expired: Annotated[bool, Option(False, "Include entries outside their validity.")]
@@ -104,7 +104,7 @@ def unexpected(method: str, options: Mapping[str, Any], known: Collection[str] =
     near = get_close_matches(unknown, known, 1)
     if unknown in WORDS and "words" in known:
         hint = f". Did you mean words={{{unknown!r}: ...}}?"
-    elif unknown in ("type", "severity") and "where" in known:
+    elif unknown in ("type", "severity", "tags") and "where" in known:
         hint = f". Did you mean where={{{unknown!r}: ...}}?"
     else:
         hint = f". Did you mean {near[0]!r}?" if near else f": known are {', '.join(n for n in DEFAULTS if n in known)}"

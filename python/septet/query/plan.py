@@ -92,7 +92,7 @@ class SearchPlan(NamedTuple):
     include_memories: bool
     scores_memories: bool
     legs: frozenset[str]
-    tags: tuple[str, ...]
+    boost_tags: tuple[str, ...]
     domain: str | None
     vector: QueryVector | None = None
     model: str | None = None
@@ -241,7 +241,7 @@ def make_plan(
     memories = options["include_memories"] or MEMORY in kinds
     if (options["where"] is not None or web is not None) and not memories:
         memories = _asks_memories(filters)
-    vector, tags, model = options["query_vector"], options["tags"], options["model"]
+    vector, tags, model = options["query_vector"], options["boost_tags"], options["model"]
     taken = max(cuts.factor * (cuts.limit if limit is None else limit), cuts.minimum)
     taken = taken if cuts.maximum is None or taken < cuts.maximum else cuts.maximum
     plan = SearchPlan(
@@ -256,7 +256,7 @@ def make_plan(
         include_memories=memories,
         scores_memories=memories and chosen.memory_score is None,
         legs=BOTH_LEGS if options["legs"] is None else _legs(options, embeds),
-        tags=() if tags is None else _texts("tags", tags),
+        boost_tags=() if tags is None else _texts("boost_tags", tags),
         domain=domain if domain is None or type(domain) is str else exact(domain),
         vector=None if vector is None else query_vector(vector),
         model=None if model is None else utf8(model, "model", QueryError),

@@ -81,7 +81,8 @@ class Searchable(ABC):
                 by vectors. None takes the profile's setting: True, except in the documented ones.
             mode: ``full`` returns whole entries, ``scan`` light results; see `load`.
             domain: only this domain; also feeds the signal ``domain_match``.
-            tags: feeds the signal ``tag_overlap``; to *filter* by tags use ``where={"tags": {"$in": [...]}}``.
+            boost_tags: rank entries with these tags higher, by the signal ``tag_overlap``; to *filter* by tags use
+                ``where={"tags": {"$in": [...]}}``.
             where: filter on any field, applied before ranking: ``{"attrs.team": "core", "updated_at": {"$gte": t}}``;
                 operators ``$eq $ne $gt $gte $lt $lte $in $nin $all $exists $contains``, ``$and $or $nor $not``. At most
                 1,000,000 values in a list, 100,000 filters in one, and 1,000 comparisons, where a list of values, or

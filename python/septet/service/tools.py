@@ -57,7 +57,7 @@ class SearchTool(WireRequest):
     where: _Where = None
     domain: _Domain = None
     kinds: _Kinds = None
-    tags: Annotated[list[str] | None, Field(description="Rank entries with these tags higher.")] = None
+    boost_tags: Annotated[list[str] | None, Field(description="Rank entries with these tags higher.")] = None
     tiers: _Tiers = None
     include_memories: _Memories = True
     offset: Annotated[int, Field(ge=0, description="Number of results to skip, for the next page.")] = 0
@@ -73,7 +73,7 @@ class ExplainTool(WireRequest):
     where: _SameWhere = None
     domain: _Domain = None
     kinds: _Kinds = None
-    tags: Annotated[list[str] | None, Field(description="As in the search.")] = None
+    boost_tags: Annotated[list[str] | None, Field(description="As in the search.")] = None
     tiers: _Tiers = None
     include_memories: _Memories = True
 

@@ -82,7 +82,7 @@ def _plan(plan: SearchPlan, text: str) -> SearchPlan:
         corpus_columns=frozenset(),
         needs_ids=False,
         typos=False,
-        tags=(),
+        boost_tags=(),
     )
 
 

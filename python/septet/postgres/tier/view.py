@@ -331,15 +331,16 @@ class PostgresView:
             item = self.at_step(plan)
             pool = ranked_by_phrases(item, pool, entries, by_text, self.statistics, self.terms, counts, memories)
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
-        if not plan.tags and not plan.needs_ids and not late:
+        if not plan.boost_tags and not plan.needs_ids and not late:
             return pool
         facts = [self.found[row].candidate for row in pool.rows]
         if late:
             from septet.tiers.words import titled
 
             pool = titled(plan, pool, lambda rows: [self.found[row].candidate.title for row in rows])
-        if plan.tags:
-            pool = pool.with_columns({"tags": _core.jaccard(list(plan.tags), [candidate.tags for candidate in facts])})
+        if plan.boost_tags:
+            tags = _core.jaccard(list(plan.boost_tags), [candidate.tags for candidate in facts])
+            pool = pool.with_columns({"tags": tags})
         return pool.with_ids([candidate.id for candidate in facts]) if plan.needs_ids else pool
 
 

@@ -311,7 +311,7 @@ class ReadView:
             by_text: number of leading candidates with a BM25 score by FTS5; None if scored in memory.
         """
         late = self.without_vectors[0] > 0 and plan.asks_text and plan.vector is not None
-        if by_text is None and not plan.tags and not plan.needs_ids and not late:
+        if by_text is None and not plan.boost_tags and not plan.needs_ids and not late:
             return pool
         rows = pool.rows
         if plan.asks_text and by_text is not None:
@@ -322,8 +322,8 @@ class ReadView:
             from septet.tiers.words import titled
 
             pool = titled(plan, pool, lambda at: entries.column_at(self.read, "title", at))
-        if plan.tags:
-            tags = _core.jaccard(list(plan.tags), entries.tags_at(self.read, rows))
+        if plan.boost_tags:
+            tags = _core.jaccard(list(plan.boost_tags), entries.tags_at(self.read, rows))
             pool = pool.with_columns({"tags": tags})
         return pool.with_ids(entries.ids_at(self.read, rows)) if plan.needs_ids else pool
 

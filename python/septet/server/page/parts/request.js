@@ -1,7 +1,7 @@
 // The parameters of a search: in the address, and in a request to the server.
 
 /** Parameters of the address that shape a search, beside q: those that count as filters. */
-export const FILTERS = ["kind", "domain", "type", "severity", "tags", "where", "expired", "memories", "min_score"];
+export const FILTERS = ["kind", "domain", "type", "severity", "boost_tags", "where", "expired", "memories", "min_score"];
 const OTHERS = ["q", "limit", "offset", "mode", "leg", "profile"];
 
 /** A field that cannot be read. */
@@ -31,7 +31,7 @@ export function requestOf(params) {
   take("profile", "profile");
   take("kind", "kinds", words);
   take("domain", "domain");
-  take("tags", "tags", words);
+  take("boost_tags", "boost_tags", words);
   take("where", "where", filter);
   for (const name of ["type", "severity"]) {
     const field = { [name]: params[name] };
