@@ -100,9 +100,13 @@ def test_no_function_is_long():
     assert_none(faults(long, [*SOURCES, *TESTS, *WEBSITE]))
 
 
+#: The classes of sessions.
+SESSIONS = ("LateSession", "LocalSession", "PostgresSession", "RemoteSession")
+
+
 @cache
 def documented_by_protocols():
-    """Return the names of the functions that the protocol of each table documents, by table."""
+    """Return the names of the functions that a protocol documents, by table, and by class of sessions."""
     store = PACKAGE / "store"
     methods = {
         node.name: {function.name for function in functions_of(node)}
@@ -112,7 +116,11 @@ def documented_by_protocols():
     }
     (tables,) = (n for n in tree_of(store / "protocol.py").body if getattr(n, "name", "") == "Tables")
     fields = (node for node in tables.body if isinstance(node, ast.AnnAssign))
-    return {field.target.id: methods[field.annotation.attr] for field in fields}
+    documented = {field.target.id: methods[field.annotation.attr] for field in fields}
+    protocols = tree_of(PACKAGE / "tiers" / "protocol.py").body
+    sessions = [node for node in protocols if getattr(node, "name", "") in ("Session", "ServedSession")]
+    of_sessions = {function.name for node in sessions for function in functions_of(node)}
+    return {**documented, **dict.fromkeys(SESSIONS, of_sessions)}
 
 
 def test_every_public_name_is_documented():
@@ -123,7 +131,9 @@ def test_every_public_name_is_documented():
         is_table = part_of(module_of(path)).endswith(".tables") if path != STUB else False
         of_protocol = documented_by_protocols().get(path.stem, ()) if is_table else ()
         for node, name in public_definitions(tree.body):
-            if not ast.get_docstring(node) and not is_overload(node) and name not in of_protocol:
+            holder, _, method = name.rpartition(".")
+            is_documented = name in of_protocol or method in documented_by_protocols().get(holder, ())
+            if not ast.get_docstring(node) and not is_overload(node) and not is_documented:
                 yield node.lineno, f"{name} has no docstring"
 
     assert_none(faults(bare, [*SOURCES, STUB]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet import Federation, QueryError, Vault
-from septet.search import pages, run
+from septet.search import arranging, run
 
 WORDS = ("harbour", "violin", "glacier", "bakery", "orchid")
 
@@ -232,8 +232,8 @@ def test_an_offset_that_is_none_is_refused(vault, bad):
 
 def test_a_stage_is_searched_once_for_each_growth(vault, monkeypatch):
     seen = []
-    turned_to = pages.turned_to
-    monkeypatch.setattr(pages, "turned_to", lambda page, *ranking: seen.append(page) or turned_to(page, *ranking))
+    turned_to = arranging.turned_to
+    monkeypatch.setattr(arranging, "turned_to", lambda page, *ranking: seen.append(page) or turned_to(page, *ranking))
     vault.search("violin harbour glacier", limit=10, offset=170, **options_of(vault))
     assert [(len(page.decided), page.first, page.last) for page in seen] == [(0, 0, 100), (100, 170, 180)]
     seen.clear()

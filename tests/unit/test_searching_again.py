@@ -45,6 +45,9 @@ def test_groups_are_looked_for_among_more_and_more_candidates(monkeypatch):
         def __init__(self, tiers, plans):
             asked.append(plans[0].candidates)
 
+        def find_candidates(self, threads):
+            return self
+
         def with_remaining(self, ranked):
             return SimpleNamespace(enough=len(asked) == enough)
 
@@ -52,7 +55,6 @@ def test_groups_are_looked_for_among_more_and_more_candidates(monkeypatch):
             pass
 
     monkeypatch.setattr(run, "FederatedSearch", Search)
-    monkeypatch.setattr(run, "search_tiers", lambda search, threads: search)
     monkeypatch.setattr(run, "_late", lambda plan: False)
     plan = namedtuple("Plan", "candidates")(200)
     for enough, wanted in ((1, [200]), (3, [200, 800, 3_200]), (None, [200, 800, 3_200, 12_800, 51_200])):

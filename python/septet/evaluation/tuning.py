@@ -27,7 +27,7 @@ from septet.query.options import SearchOptions, takes_options
 from septet.ranking.profile import Profile, WeightSet
 from septet.ranking.score import rank, weights_of
 from septet.search.federated import FederatedSearch, next_attempt
-from septet.search.run import ranked, search_tiers
+from septet.search.run import ranked
 from septet.search.searchable import Searchable
 from septet.system.target import complete_file
 from septet.tiers.protocol import SearchAgain
@@ -290,7 +290,7 @@ def judged_pools(
         plan, attempts = plan._replace(needs_ids=True), 1
         while True:
             try:
-                search = search_tiers(FederatedSearch(vault._tiers(), [plan]))
+                search = FederatedSearch(vault._tiers(), [plan]).find_candidates()
                 break
             except SearchAgain as fault:
                 attempts = next_attempt(attempts, fault)

@@ -1,9 +1,9 @@
-"""Arrange ranked results: by a reranker, by diversity, in groups of one parent, within a token budget."""
+"""Arrange ranked results: by a reranker, by diversity, in groups of one parent, in pages, within a token budget."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
@@ -18,11 +18,11 @@ from septet.inputs.arguments import cut
 from septet.model.entry import CHARS_A_TOKEN
 from septet.model.results import Hit
 from septet.notes import Note
-from septet.query.plan import SearchPlan
+from septet.query.plan import MOST, SearchPlan
 from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
 from septet.ranking.pool import Candidate, json_text
 from septet.ranking.score import RankedCandidate
-from septet.search.federated import FederatedSearch, FixedMemory
+from septet.search.federated import FederatedSearch, FixedMemory, PageRange
 from septet.system.threads import call_on_thread
 
 
@@ -174,20 +174,6 @@ def _failed(cause: str) -> Note:
     return Note("reranker_failed", f"{cause}; results are ordered by score", "check the reranker")
 
 
-class GroupedResults(NamedTuple):
-    """The candidates of the best groups.
-
-    Attributes:
-        best: the best of each group, then all others, best first.
-        keys: group of each, the id of its parent or its own.
-        enough: True if more candidates would not yield more of the requested groups.
-    """
-
-    best: Sequence[RankedCandidate]
-    keys: Sequence[str]
-    enough: bool
-
-
 def grouped(
     search: FederatedSearch,
     query: int,
@@ -195,14 +181,17 @@ def grouped(
     memories: Sequence[FixedMemory],
     limit: int | None,
     total: int,
-) -> GroupedResults:
-    """Return the best candidates by group.
+) -> tuple[Sequence[RankedCandidate], Sequence[str], bool]:
+    """Return the best candidate of each group, then all others, best first.
 
     Args:
         ranked: candidates above the minimum score, best first.
-        memories: candidates of fixed score, which have negative positions.
         limit: maximum groups; None for all.
-        total: number of ranked candidates.
+        total: number of candidates, including those below the minimum score.
+
+    Returns:
+        The candidates; the group of each, the id of its parent or its own; and True if more candidates would not yield
+        more of the requested groups.
     """
     groups = _groups(search, ranked, memories)
     ordered = [*dict.fromkeys(groups)]
@@ -220,7 +209,7 @@ def grouped(
             (others if key in seen else heads).append(at)
             seen.add(key)
     order = [*heads, *others]
-    return GroupedResults([ranked[at] for at in order], [groups[at] for at in order], enough)
+    return [ranked[at] for at in order], [groups[at] for at in order], enough
 
 
 def nested(hits: Sequence[Hit], keys: Sequence[str]) -> tuple[Hit, ...]:
@@ -290,3 +279,83 @@ def within_budget(plan: SearchPlan, costs: Sequence[int], scores: Sequence[float
         cause += f": no room for {len(left_out)} of the best {len(costs)} results, which would take {missing} more"
     cure = "raise max_tokens" if plan.mode == "scan" else "raise max_tokens, or ask with mode='scan' and load() fewer"
     return BudgetCut(places, left_out, costs, (Note("over_budget", cause, cure),))
+
+
+#: Growth of candidates and of decided places per stage.
+GROWTH = 4
+
+
+def turned_to(
+    page: PageRange,
+    best: Sequence[RankedCandidate],
+    keys: Sequence[str] | None,
+    memories: Sequence[FixedMemory],
+) -> tuple[Sequence[RankedCandidate], Sequence[str] | None]:
+    """Return the results of a page and their groups."""
+    places: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(names_of(best, keys, memories)):
+        places.setdefault(name, []).append(place)
+    decided = frozenset(page.decided)
+    sequence = [*page.decided, *(name for name in places if name not in decided)]
+    groups = [places[name] for name in sequence[page.first : page.last] if name in places]
+    # The first of each group, then the others.
+    positions = [group[0] for group in groups] + [place for group in groups for place in group[1:]]
+    return [best[place] for place in positions], None if keys is None else [keys[place] for place in positions]
+
+
+def search_page(
+    plan: SearchPlan,
+    search_stage: Callable[[SearchPlan, PageRange], FederatedSearch],
+    names: Callable[[FederatedSearch], Sequence[Hashable]],
+) -> FederatedSearch:
+    """Return the search of the stage that decides the results of a plan with an offset; sets its ``page``.
+
+    Pages neither overlap nor leave gaps. More candidates may change the order of the best. Therefore places are decided
+    in stages: stage 0 reads the candidates of a search without an offset and decides its results (or the first
+    `SearchPlan.places` if the profile has any, so that they do not depend on the limit); stage s reads 4^s times as
+    many and decides the places up to 4^s times as many that no earlier stage decided. A place is the same on every
+    page; the first page equals the search without an offset.
+
+    Args:
+        search_stage: searches the tiers for a stage.
+        names: ranks the candidates and returns `names_of` the page.
+    """
+    size, end = plan.places or plan.most_hits, plan.offset + plan.most_hits
+    decided: tuple[Hashable, ...] = ()
+    started = None
+    while True:
+        stage = PageRange(decided, len(decided), size)
+        search = search_stage(plan, stage)
+        search.page, search.started = stage, search.started if started is None else started
+        started = search.started
+        # Once every leg is exhausted, later stages find the same candidates.
+        is_all = not any(len(answer.candidates[0].pool) >= search.plan.taken() for answer in search.answers)
+        if end <= size or is_all or plan.candidates >= MOST:
+            search.page = PageRange(decided, plan.offset, end)
+            return search
+        try:
+            more = tuple(dict.fromkeys(names(search)))
+        except BaseException:
+            search.close()
+            raise
+        decided += more
+        if len(decided) < size:
+            # The cuts leave no results for later places.
+            search.page = PageRange(decided, plan.offset, len(decided))
+            return search
+        search.close()
+        size *= GROWTH
+        plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
+
+
+def names_of(
+    best: Sequence[RankedCandidate], keys: Sequence[str] | None, memories: Sequence[FixedMemory]
+) -> Sequence[Hashable]:
+    """Return a name for each result that is the same in all stages: its group, or its tier and row."""
+    if keys is not None:
+        return keys
+    fixed = [(memory.tier, memory.entry.row) for memory in memories]
+    return [
+        (candidate.tier, candidate.row) if candidate.position >= 0 else fixed[-candidate.position - 1]
+        for candidate in best
+    ]

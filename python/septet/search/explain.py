@@ -161,7 +161,8 @@ def _reason(
             return f"{where}, but it does not fit in max_tokens {plan.max_tokens}."
         return f"{where}, in a group after the {len(set(result.keys))} that were returned."
     if result.plan.depth is not None and place is None and rank < result.plan.most_hits:
-        return f"{where}, but {' and '.join(_rearrangers(result.plan))} moved others ahead of it."
+        rearrangers = ["the reranker"] * (plan.reranking is not None) + ["diversity"] * bool(plan.diversity)
+        return f"{where}, but {' and '.join(rearrangers)} moved others ahead of it."
     if budget is None or place is None:
         after = not returned or rank > returned[-1]
         return f"{where}, {'after' if after else 'on a page before'} the {len(returned)} that were returned."
@@ -175,21 +176,13 @@ def _reason(
     )
 
 
-def _rearrangers(plan: SearchPlan) -> list[str]:
-    names = ["the reranker"] if plan.reranking is not None else []
-    return [*names, "diversity"] if plan.diversity else names
-
-
 def _why_no_candidate(plan: SearchPlan, inspection: Inspected) -> str:
     if inspection.candidate.parent == inspection.candidate.id:
         return "it was split, and its parts are searched instead"
     failed = [name for name, ok in inspection.filters.items() if not ok]
     if failed:
-        hint = (
-            " (memories come with include_memories=True)"
-            if inspection.candidate.kind == MEMORY and "kind" in failed
-            else ""
-        )
+        is_memory = inspection.candidate.kind == MEMORY and "kind" in failed
+        hint = " (memories come with include_memories=True)" if is_memory else ""
         return f"it does not pass the filter {' nor '.join(failed)}{hint}"
     return "; ".join(_leg_reason(plan, leg) for leg in inspection.legs)
 

@@ -10,6 +10,7 @@ from septet.errors import SeptetError, StoreError
 from septet.model.results import TierReport
 from septet.notes import Note
 from septet.query.plan import MOST, SearchPlan
+from septet.ranking.pool import EMPTY, Candidate
 from septet.tiers.protocol import SearchAgain, Session, Tier, TierCandidates, TierFacts, TierLost
 from septet.watch.hooks import STAGES
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from septet._core import Ranking
     from septet.model.pages import Facets
     from septet.query.refine import Deadline
-    from septet.ranking.pool import Candidate
     from septet.ranking.profile import WeightSet
     from septet.search.threads import TierThreads
 
@@ -53,7 +53,7 @@ class FixedMemory(NamedTuple):
 
 
 class PageRange(NamedTuple):
-    """The range of ranked results to return, for a search with an offset; see `septet.search.pages`.
+    """The range of ranked results to return, for a search with an offset; see `septet.search.arranging`.
 
     Attributes:
         decided: names of the results in the first places, fixed by earlier stages.
@@ -131,8 +131,8 @@ class FederatedSearch:
         for session in reversed(sessions):
             session.close()
 
-    def find_candidates(self, threads: TierThreads | None = None) -> None:
-        """Search the tiers independently.
+    def find_candidates(self, threads: TierThreads | None = None) -> FederatedSearch:
+        """Search the tiers independently, and return the search; it is closed on an error.
 
         Args:
             threads: for searching slow tiers in parallel; None searches sequentially.
@@ -140,11 +140,6 @@ class FederatedSearch:
         Raises:
             SeptetError: no tier answered.
         """
-        if (deadline := self.plan.deadline) is not None:
-            self._find_until(deadline)
-            if self.stages is not None:
-                self.stages.mark("recall")
-            return
         sessions = self._sessions
 
         def timed(place: int) -> Sequence[TierCandidates] | SeptetError:
@@ -156,22 +151,30 @@ class FederatedSearch:
             finally:
                 self._took_ms[place] = (time.perf_counter() - started) * 1e3
 
-        places = list(sessions)
-        if threads is None or len(places) < 2:
-            outcomes = [timed(place) for place in places]
-        else:
-            names = [self.tiers[place].name for place in places]
-            outcomes = threads.each(lambda i: timed(places[i]), names, len(self.plans))
-        for place, outcome in zip(places, outcomes):
-            if isinstance(outcome, SeptetError):
-                self._fail(place, outcome)
+        try:
+            places = list(sessions)
+            if self.plan.deadline is not None:
+                self._find_until(self.plan.deadline)
+                places = []
+            if threads is None or len(places) < 2:
+                outcomes = [timed(place) for place in places]
             else:
-                self._take(place, outcome)
-        self._tier_events = len(self._events)
-        if self.stages is not None:
-            self.stages.mark("recall")
-        if not self.answers:
-            raise self._failures[0]
+                names = [self.tiers[place].name for place in places]
+                outcomes = threads.each(lambda i: timed(places[i]), names, len(self.plans))
+            for place, outcome in zip(places, outcomes):
+                if isinstance(outcome, SeptetError):
+                    self._fail(place, outcome)
+                else:
+                    self._take(place, outcome)
+            self._tier_events = len(self._events)
+            if self.stages is not None:
+                self.stages.mark("recall")
+            if not self.answers:
+                raise self._failures[0]
+        except BaseException:
+            self.close()
+            raise
+        return self
 
     def _take(self, place: int, candidates: Sequence[TierCandidates]) -> None:
         session = self._sessions[place]
@@ -182,7 +185,7 @@ class FederatedSearch:
     def _find_until(self, deadline: Deadline) -> None:
         """Open and search the tiers; skip those that miss the deadline."""
         # Imported here: most searches have no deadline.
-        from septet.search.threads import LATE, candidates_until, no_candidates
+        from septet.search.threads import LATE, candidates_until
 
         for place, outcome in candidates_until(self.tiers, self.plans, deadline):
             if outcome is None:
@@ -195,11 +198,9 @@ class FederatedSearch:
             else:
                 self._sessions[place], candidates, self._took_ms[place] = outcome
                 self._take(place, candidates)
-        if not self.answers:
-            if not self.late:
-                raise self._failures[0]
-            self.answers.append(TierReply(self.late[0], LATE, no_candidates(self.plans), UNKNOWN))
-        self._tier_events = len(self._events)
+        if self.late and not self.answers:
+            nothing = TierCandidates(EMPTY, 0, False, None, (), None, ())
+            self.answers.append(TierReply(self.late[0], LATE, [nothing] * len(self.plans), UNKNOWN))
 
     def or_degrade(self, place: int, ask: Callable[[], _Answer], nothing: _Nothing) -> _Answer | _Nothing:
         """Return ``ask()``; if the tier fails, add a note and return ``nothing``."""
@@ -326,11 +327,11 @@ def query_notes(plan: SearchPlan, guesses: Mapping[str, str], answers: Sequence[
     """Return the notes on a query and its words, given the tiers' candidates."""
     notes = list(plan.notes)
     if guesses:
-        from septet.search.typos import guess_note
-
         notes.append(guess_note(guesses, used=False))
     if plan.query.vague:
-        notes += _vague_notes(plan)
+        if "text" in plan.legs:
+            cause = "the query contains only stop words and single letters: neither text nor vectors were searched"
+            notes.append(Note("query_too_vague", cause, "ask with a more specific word"))
     elif not plan.query.terms and "text" in plan.legs:
         cause = "the query contains no letter or digit" if plan.query.text.strip() else "the query is empty"
         cure = "ask with at least one word"
@@ -349,17 +350,18 @@ def query_notes(plan: SearchPlan, guesses: Mapping[str, str], answers: Sequence[
     return notes
 
 
+def guess_note(guesses: Mapping[str, str], *, used: bool) -> Note:
+    """Return the note on words that no entry contains; ``used`` if the guesses were searched for instead."""
+    cause, meant = f"no entry holds {', '.join(map(repr, guesses))}", ", ".join(map(repr, guesses.values()))
+    if not used:
+        return Note("did_you_mean", cause, f"did you mean {meant}?")
+    return Note("did_you_mean", f"{cause}: searched for {meant} instead", "pass typos=False to turn off correction")
+
+
 def matched_by(plan: SearchPlan, answers: Sequence[TierCandidates]) -> str | None:
     """Return the name of the first step of a cascade with matches in any tier; None without matches."""
     steps = [r.step for r in answers if r.step is not None]
     return plan.query.steps[min(steps)].name if steps else None
-
-
-def _vague_notes(plan: SearchPlan) -> list[Note]:
-    if "text" not in plan.legs:
-        return []
-    cause = "the query contains only stop words and single letters: neither text nor vectors were searched"
-    return [Note("query_too_vague", cause, "ask with a more specific word")]
 
 
 def total_of(search: FederatedSearch, query: int, plan: SearchPlan) -> int | None:

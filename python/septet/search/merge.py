@@ -39,12 +39,10 @@ def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
         over = search.or_degrade(answer.place, partial(answer.session.overrides, query, lower), None)
         if over is not None and over.ids:
             scaled[i] = Pool.united([scaled[i], _scaled(scales, i, over.pool)])
-            scaled[i + 1 :] = [_without(pool, over.ids) for pool in scaled[i + 1 :]]
+            scaled[i + 1 :] = [
+                pool.at([n for n, c in enumerate(pool.ids or ()) if c not in over.ids]) for pool in scaled[i + 1 :]
+            ]
     return Pool.united(scaled)
-
-
-def _without(pool: Pool, ids: frozenset[str]) -> Pool:
-    return pool.at([n for n, c in enumerate(pool.ids or ()) if c not in ids])
 
 
 def _scales(search: FederatedSearch, query: int) -> Sequence[float] | None:
@@ -135,11 +133,7 @@ def _anchors(plan: SearchPlan, first: Ranking) -> list[int]:
     """Return the positions of the best candidates whose words match, or of the best if no words were searched."""
     best = best_of(first, min(plan.profile.graph.anchors, len(first.pool)))
     if plan.asks_text and "semantic" in plan.profile.signals:
-        return [
-            candidate.position
-            for candidate in best
-            if candidate.signals is not None and (candidate.signals["semantic"] or 0) > 0
-        ]
+        best = [candidate for candidate in best if candidate.signals and (candidate.signals["semantic"] or 0) > 0]
     return [candidate.position for candidate in best]
 
 

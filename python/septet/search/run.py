@@ -28,7 +28,7 @@ from septet.search.federated import (
     query_notes,
     total_of,
 )
-from septet.search.merge import completed, merged
+from septet.search.merge import completed, facets_of_all, merged, with_graph
 from septet.tiers.protocol import SearchAgain, Tier, TierCandidates, TierLost
 
 if TYPE_CHECKING:
@@ -94,19 +94,9 @@ def run(tiers: Sequence[Tier], plans: Sequence[SearchPlan], threads: TierThreads
             first = plans[0]
             if first.group_by or first.offset or (2 * (first.limit or 0) > first.candidates and first.is_deep):
                 return [results_of(search_alone(tiers, plan, threads))[0] for plan in plans]
-            return results_of(search_tiers(FederatedSearch(tiers, plans), threads))
+            return results_of(FederatedSearch(tiers, plans).find_candidates(threads))
         except SearchAgain as fault:
             attempts = next_attempt(attempts, fault)
-
-
-def search_tiers(search: FederatedSearch, threads: TierThreads | None = None) -> FederatedSearch:
-    """Find the candidates of every tier, the first half of `run`; close the search on error."""
-    try:
-        search.find_candidates(threads)
-    except BaseException:
-        search.close()
-        raise
-    return search
 
 
 def search_alone(tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads | None = None) -> FederatedSearch:
@@ -114,13 +104,13 @@ def search_alone(tiers: Sequence[Tier], plan: SearchPlan, threads: TierThreads |
 
     def of_stage(plan: SearchPlan, page: PageRange | None = None) -> FederatedSearch:
         if plan.group_by is None:
-            return search_tiers(FederatedSearch(tiers, [plan]), threads)
+            return FederatedSearch(tiers, [plan]).find_candidates(threads)
         return search_groups(tiers, plan, threads, page)
 
     if not (plan.offset or plan.is_deep):
         return of_stage(plan)
     # Imported here: most searches have no offset.
-    from septet.search.pages import names_of, search_page
+    from septet.search.arranging import names_of, search_page
 
     def names(search: FederatedSearch) -> Sequence[Hashable]:
         result = search.with_remaining(lambda remaining: ranked(remaining, 0))
@@ -135,7 +125,7 @@ def search_groups(
     """Find enough candidates for all groups of the page, if that many groups exist."""
     started = None
     while True:
-        search = search_tiers(FederatedSearch(tiers, [plan]), threads)
+        search = FederatedSearch(tiers, [plan]).find_candidates(threads)
         search.page = page
         search.started = started = search.started if started is None else started
         try:
@@ -159,15 +149,12 @@ def results_of(search: FederatedSearch) -> list[Results]:
     try:
         all_ranked = [ranked(search, query) for query in range(len(search.plans))]
         if search.plan.filters and 0 in [len(result.ranking.pool) for result in all_ranked]:
-            from septet.search.emptied import reasons
+            from septet.search.fallbacks import reasons
 
             causes = reasons(search)
             all_ranked = [r if r.best else r._replace(notes=[*r.notes, *causes]) for r in all_ranked]
         candidates = read(search, all_ranked)
         if search.plan.facets:
-            # Imported here: few searches count facets.
-            from septet.search.merge import facets_of_all
-
             search.facets = facets_of_all(search)
         if search.stages is not None:
             search.stages.mark("read")
@@ -192,7 +179,7 @@ def results_of(search: FederatedSearch) -> list[Results]:
         results = [_results(search, result, candidates, report) for result, report in zip(rearranged, reports)]
     for at, result in enumerate(all_ranked):
         if result.guesses and results[at].total == 0 and not results[at].hits:
-            from septet.search.typos import corrected
+            from septet.search.fallbacks import corrected
 
             results[at] = corrected(search.tiers, search.started, result.plan, result.guesses, results[at], run)
     return results
@@ -249,9 +236,6 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         if _late(plan):
             late = (Note("deadline", "timeout_s ran out: links were not followed", "raise timeout_s"),)
         else:
-            # Imported here: most vaults contain no links.
-            from septet.search.merge import with_graph
-
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
@@ -259,8 +243,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     most: int | None = plan.limit
     if most is None:
         matches = sum([answer.matches for answer in answers])
-        cuts = plan.profile.cuts
-        most = None if guarded(cuts, limit=None, matches=matches) else cuts.limit
+        most = None if guarded(plan.profile.cuts, limit=None, matches=matches) else plan.profile.cuts.limit
     page = search.page
     rows = ranking.best(
         None if plan.group_by is not None else plan.depth or most if page is None else page.most,
@@ -269,7 +252,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         memories=len(memories),
         memory_score=plan.profile.memory_score or 0.0,
     )
-    best = [*map(named, rows)]
+    best: Sequence[RankedCandidate] = [*map(named, rows)]
     notes = [*query_notes(plan, guesses, answers), *late]
     result = RankedQuery(query, plan, ranking, best, memories, notes, mismatches(search, query, mode), guesses=guesses)
     if plan.group_by is not None:
@@ -277,23 +260,21 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         from septet.search.arranging import grouped
 
         most = most if page is None else page.most
-        groups = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
-        result = result._replace(best=groups.best, keys=groups.keys, enough=groups.enough)
-    return result if page is None else _turned(page, result)
+        best, keys, enough = grouped(search, query, best, memories, most, len(ranking.pool) + len(memories))
+        result = result._replace(best=best, keys=keys, enough=enough)
+    if page is not None:
+        from septet.search.arranging import turned_to
+
+        best, turned = turned_to(page, result.best, result.keys, result.memories)
+        result = result._replace(best=best, keys=turned)
+    return result
 
 
 def _guesses(answers: Sequence[TierCandidates]) -> Mapping[str, str]:
     # Imported here: most queries contain only indexed words.
-    from septet.search.typos import guessed
+    from septet.search.fallbacks import guessed
 
     return guessed(answers)
-
-
-def _turned(page: PageRange, result: RankedQuery) -> RankedQuery:
-    from septet.search.pages import turned_to
-
-    best, keys = turned_to(page, result.best, result.keys, result.memories)
-    return result._replace(best=best, keys=keys)
 
 
 def read(search: FederatedSearch, all_ranked: Sequence[RankedQuery]) -> Read:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from septet.errors import QueryError, TierError
@@ -24,7 +25,7 @@ from septet.query.options import (
 from septet.query.plan import MEMORY, SearchPlan, make_plan, thread_count
 from septet.ranking.score import Weights, weights_of
 from septet.search.federated import FederatedSearch
-from septet.search.run import results_of, run, search_tiers
+from septet.search.run import results_of, run
 from septet.tiers import Tier
 from septet.tiers.protocol import SearchAgain
 from septet.watch import log
@@ -143,7 +144,7 @@ class Searchable(ABC):
         tiers = self._tiers() if plan.tiers is None else self._named_tiers(plan.tiers)
         results = run(tiers, [self._embedded(plan)], self._tier_threads())[0]
         if plan.web is not None and plan.filters_alone and not results.hits:
-            from septet.search.listed import as_list
+            from septet.search.fallbacks import as_list
 
             results = as_list(self._asked_listings, plan, results)
         if (results.notes or results.took_ms > SLOW_MS) and STAGES.get() is None:
@@ -232,17 +233,13 @@ class Searchable(ABC):
             workers = 1
         # Imported late: single searches do not need it.
         from septet.search.threads import parts_of
+        from septet.system.threads import worked_ahead
 
         parts = parts_of(plans, workers)
         tier_threads = self._tier_threads()
-
-        def find_candidates(search: FederatedSearch) -> None:
-            search_tiers(search, tier_threads)
-
         opened = (FederatedSearch(tiers, [plans[i] for i in part]) for part in parts)
-        from septet.system.threads import worked_ahead
-
-        ahead = worked_ahead(find_candidates, opened, workers, discard=FederatedSearch.close)
+        find = partial(FederatedSearch.find_candidates, threads=tier_threads)
+        ahead = worked_ahead(find, opened, workers, discard=FederatedSearch.close)
         try:
             # `ahead` first, so that `zip` exhausts it.
             for search, part in zip(ahead, parts):

@@ -109,75 +109,55 @@ class LateSession(NamedTuple):
     generation: int = 0
 
     def recovers(self, fault: Exception) -> bool:
-        """Return False."""
         return False
 
     def standing(self) -> TierFacts:
-        """Return an empty standing."""
         return TierFacts({}, False)
 
     def candidates(self) -> Sequence[TierCandidates]:
-        """Return nothing."""
         return ()
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return nothing."""
         return ()
 
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return nothing."""
         return ()
 
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Return nothing."""
         return Neighbours((), EMPTY, ())
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Return nothing."""
         return Overrides(frozenset(), EMPTY)
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return nothing."""
         return ()
 
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return nothing."""
         return None
 
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return nothing."""
         return [np.empty(0)] * len(paths)
 
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        """Return nothing."""
         return ()
 
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return nothing."""
         return "", None
 
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return nothing."""
         return None
 
     def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
-        """Return nothing."""
         return ()
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Return False for each filter."""
         return [False] * len(filters)
 
     def close(self) -> None:
-        """Do nothing."""
+        pass
 
 
 LATE = LateSession()
-
-
-def no_candidates(plans: Sequence[SearchPlan]) -> Sequence[TierCandidates]:
-    """Return no candidates for each plan."""
-    return [TierCandidates(EMPTY, 0, False, None, (), None, ())] * len(plans)
 
 
 def candidates_until(
@@ -210,9 +190,12 @@ def candidates_until(
         for outcome in outcomes.values():
             if isinstance(outcome, Outcome):
                 outcome.session.close()
-        _discard([task for place, task in tasks.items() if outcomes[place] is None])
         raise
-    _discard([task for place, task in tasks.items() if outcomes[place] is None])
+    finally:
+        # A late tier's session is closed when its task ends.
+        for place, task in tasks.items():
+            if outcomes[place] is None:
+                task.add_done_callback(_close_session)
     return [*outcomes.items()]
 
 
@@ -232,12 +215,6 @@ def _ask(tier: Tier, plans: Sequence[SearchPlan], place: int) -> Outcome:
         session.close()
         raise
     return Outcome(session, candidates, (time.perf_counter() - started) * 1e3)
-
-
-def _discard(tasks: Sequence[Future[Outcome]]) -> None:
-    """Close the sessions of late tiers when their tasks end."""
-    for task in tasks:
-        task.add_done_callback(_close_session)
 
 
 def _close_session(task: Future[Outcome]) -> None:

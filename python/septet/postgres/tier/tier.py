@@ -91,31 +91,25 @@ class PostgresSession:
         self.has_candidates = False
 
     def recovers(self, fault: Exception) -> bool:
-        """Return False: an error stays (see `Session`)."""
         return False
 
     def close(self) -> None:
-        """End the transaction."""
         self.view.close()
 
     @property
     def plans(self) -> Sequence[SearchPlan]:
-        """The queries."""
         return self.view.plans
 
     @_translated
     def holds(self, rows: Sequence[int]) -> bool:
-        """Return True if there is an entry at each of the rows."""
         return len(self.view.entries_at(rows)) == len(rows)
 
     @_translated
     def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
-        """Return kinds, severities and domains of candidates."""
         facts = self.view.facts_at(rows)
         return {name: [getattr(candidate, name) for candidate in facts] for name in ("kind", "severity", "domain")}
 
     def standing(self) -> TierFacts:
-        """Return the facts about the vault for ranking."""
         statistics = self.view.statistics
         return TierFacts(statistics.feedback(), statistics.linked)
 
@@ -162,17 +156,14 @@ class PostgresSession:
 
     @_translated
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of candidates."""
         return [entry.id for entry in self.view.facts_at(rows)]
 
     @_translated
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the parents of candidates, their own where they have none."""
         return [entry.id if entry.parent is None else entry.parent for entry in self.view.facts_at(rows)]
 
     @_translated
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Walk the links from the anchors."""
         if not self.view.statistics.linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Most vaults hold no links.
@@ -185,17 +176,14 @@ class PostgresSession:
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Return the ids that the vault contains, and the candidates that pass the filters."""
         return held(self.view, self.place, query, ids)
 
     @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return whole candidates in the order of the rows."""
         return self.view.facts_at(rows)
 
     @_translated
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return how an entry fares."""
         # A search needs none of it.
         from septet.postgres.tier.inspection import inspected
 
@@ -203,12 +191,10 @@ class PostgresSession:
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
         return numbers_of([entry.attrs_json for entry in self.view.facts_at(rows)], paths)
 
     @_translated
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        """Return path, first and last line and id of candidates."""
         facts = self.view.facts_at(rows)
         return [
             (candidate.path or "", candidate.first_line or 0, candidate.last_line or 0, candidate.id)
@@ -217,13 +203,11 @@ class PostgresSession:
 
     @_translated
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
         space = self.view.space
         return ("", None) if space is None else (space.model, self.view.unit_rows(rows))
 
     @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return the words and vector of an entry for comparison; None if the vault does not contain it."""
         # A search needs none of it.
         from septet.tiers.inspection import likeness_of
 
@@ -231,14 +215,12 @@ class PostgresSession:
 
     @_translated
     def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
-        """Return by values of fields how many entries match a query and pass the filters."""
         from septet.postgres.tier.inspection import counted_matches
 
         return counted_matches(self.view, query, fields)
 
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Return True for each filter that some entry passes."""
         from septet.postgres.tables.candidates import any_passing
 
         return any_passing(self.view.read, self.view.plan, filters)

@@ -151,24 +151,19 @@ class LocalSession:
         self.generation = view.read.generation
 
     def close(self) -> None:
-        """End the transaction."""
         self.view.close()
 
     def recovers(self, fault: Exception) -> bool:
-        """Exclude the rows that caused an error (see `Session`)."""
         return self.tier.recovers(fault, self.left_out)
 
     @property
     def plans(self) -> Sequence[SearchPlan]:
-        """The queries."""
         return self.view.plans
 
     def holds(self, rows: Sequence[int]) -> bool:
-        """Return True if every row has an entry."""
         return not len(rows) or int(self.view.snapshot.slots_of(rows).min()) >= 0
 
     def labels(self, rows: Sequence[int]) -> Mapping[str, Sequence[str]]:
-        """Return kinds, severities and domains of candidates."""
         snapshot = self.view.snapshot
         slots, names = snapshot.slots_of(rows), snapshot.names
         return {
@@ -178,7 +173,6 @@ class LocalSession:
 
     @_translated
     def standing(self) -> TierFacts:
-        """Return the standing of the store."""
         return self.view.remembered("standing", self._standing)
 
     def _standing(self) -> TierFacts:
@@ -188,7 +182,6 @@ class LocalSession:
 
     @_translated
     def candidates(self) -> Sequence[TierCandidates]:
-        """Return the candidates of each query."""
         view = self.view
         candidates = view.candidates(self.place)
         if "path" in view.plan.profile.columns:
@@ -221,17 +214,14 @@ class LocalSession:
 
     @_translated
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of candidates."""
         return entries.ids_at(self.view.read, rows)
 
     @_translated
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the parents of candidates, or their own ids without one."""
         return entries.groups_at(self.view.read, rows)
 
     @_translated
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Follow links from the anchors."""
         if not self.standing().linked:
             return Neighbours([0] * len(known), EMPTY, ())
         # Imported here: most vaults contain no links.
@@ -246,7 +236,6 @@ class LocalSession:
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Return the ids that the store contains, and the candidates that pass the filters."""
         from septet.sqlite.tables import conditions
 
         read, plan = self.view.read, self.view.plans[query]
@@ -258,12 +247,10 @@ class LocalSession:
 
     @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return whole candidates in the order of the rows."""
         return entries.read_rows(self.view.read, rows)
 
     @_translated
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Explain an entry (see `Session`)."""
         # Imported here: searches do not need it.
         from septet.sqlite.tier.inspection import filters_passed, legs_of
 
@@ -278,17 +265,14 @@ class LocalSession:
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return for each path into attrs the numbers of candidates ``(m,)``, NaN if there is none."""
         return numbers_of(entries.column_at(self.view.read, "attrs", rows), paths)
 
     @_translated
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        """Return path, first and last line and id of candidates."""
         return entries.places_at(self.view.read, rows)
 
     @_translated
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return the model of the space, and the unit vectors of candidates, NaN without one (see `Session`)."""
         view = self.view
         if view.space is None or view.vectors is None:
             return "", None
@@ -298,7 +282,6 @@ class LocalSession:
 
     @_translated
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return the words and vector of an entry for comparison (see `Session`)."""
         # Imported here: searches do not need it.
         from septet.tiers.inspection import likeness_of
 
@@ -306,7 +289,6 @@ class LocalSession:
 
     @_translated
     def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
-        """Count the matches of a query that pass the filters, by values of fields."""
         from septet.sqlite.tier.inspection import counted_matches
 
         counts = counted_matches(self.view, query, self.tier.listings.made, fields)
@@ -315,7 +297,6 @@ class LocalSession:
 
     @_translated
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Return for each filter True if any entry passes it."""
         from septet.sqlite.tables import conditions
 
         return conditions.any_passing(self.view.read, self.view.plan, filters)

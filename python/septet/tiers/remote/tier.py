@@ -90,22 +90,18 @@ class RemoteSession:
         self._has_candidates = False
 
     def recovers(self, fault: Exception) -> bool:
-        """Return False: no error is recovered from (see `Session`)."""
         return False
 
     def close(self) -> None:
-        """End the session on the server; if that fails, the server ends it after a while."""
         if self._id is not None:
             session, self._id = self._id, None
             with suppress(SeptetError, SearchAgain):
                 self.tier.ask({"method": "close", "session": session}, CLOSE_S)
 
     def standing(self) -> TierFacts:
-        """Return the standing of the tier for ranking."""
         return self._standing
 
     def candidates(self) -> Sequence[TierCandidates]:
-        """Return the candidates of each query."""
         candidates = self._begin(candidates=True).get("recalled")
         results = self._read(lambda: [candidates_of(result, self.place) for result in candidates or ()])
         if len(results) != len(self.plans):
@@ -115,15 +111,12 @@ class RemoteSession:
         return results
 
     def ids(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of candidates."""
         return self._ask_rows("ids", rows)
 
     def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        """Return the ids of the parents of candidates, their own where they have none."""
         return self._ask_rows("groups", rows)
 
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
-        """Walk the links from the anchors."""
         most = len(self.plans[query].profile.graph.proximity)
 
         def read(data: Any) -> Neighbours:
@@ -139,8 +132,6 @@ class RemoteSession:
         return self._ask("neighbours", read, **call)
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        """Return the ids that the tier has, and those of their entries that pass the filters."""
-
         def read(data: Any) -> Overrides:
             over = overrides_of(data, self.place)
             self._check_ids(over.pool)
@@ -149,8 +140,6 @@ class RemoteSession:
         return self._ask("overrides", read, query=query, ids=list(ids))
 
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        """Return full candidates in the order of the rows."""
-
         def read(data: Any) -> Sequence[Candidate]:
             if [row.row for row in data] != list(rows):
                 raise QueryError("wanted the entries of all rows, in their order")
@@ -159,12 +148,9 @@ class RemoteSession:
         return self._ask("read", read, rows=wholes(rows))
 
     def inspect(self, entry_id: str) -> Inspected | None:
-        """Return the inspection of an entry; None if the tier does not have it."""
         return self._ask("inspect", lambda data: None if data is None else inspected_of(data), id=entry_id)
 
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
-        """Return, for each path into attrs, the numbers of candidates ``(m,)``, NaN for a missing one."""
-
         def read(data: Any) -> Sequence[NDArray[np.float64]]:
             if [len(row) for row in data] != [len(rows)] * len(paths):
                 raise QueryError("wanted a number for each row and path")
@@ -173,12 +159,9 @@ class RemoteSession:
         return self._ask("numbers", read, rows=wholes(rows), paths=[list(path) for path in paths])
 
     def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        """Return path, first and last line and id of candidates."""
         return self._ask_rows("places", rows)
 
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
-        """Return the model of the vectors that queries are compared with, and those of candidates, NaN without one."""
-
         def read(data: Any) -> tuple[str, NDArray[np.float64] | None]:
             model, values = data
             return model, None if values is None else values.reshape(len(rows), -1)
@@ -186,12 +169,9 @@ class RemoteSession:
         return self._ask("vectors", read, query=query, rows=wholes(rows))
 
     def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        """Return the features that similar entries are searched by; None if the tier does not have the entry."""
         return self._ask("likeness", lambda data: None if data is None else likeness_of(data), id=entry_id, model=model)
 
     def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
-        """Count the matches of a query that pass the filters, by values of fields."""
-
         def read(data: Any) -> Sequence[Counted]:
             if len(data) != len(fields):
                 raise QueryError(f"wanted {len(fields)} fields")
@@ -200,8 +180,6 @@ class RemoteSession:
         return self._ask("facets", read, query=query, fields=faceted_data(fields))
 
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
-        """Return for each filter True if an entry passes it."""
-
         def read(data: Any) -> Sequence[bool]:
             if len(data) != len(filters):
                 raise QueryError(f"wanted {len(filters)} answers")
