@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement, together
-from septet.postgres.tables import blocks, fragments, memories, nearest, ranking
+from septet.postgres.tables import blocks, cascades, fragments, memories, nearest, ranking
 from septet.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
-from septet.postgres.tier.apart import BestMemories, are_apart, ranked, weights
+from septet.postgres.tier.apart import (
+    BestMemories,
+    apart_by_step,
+    are_apart,
+    first_answer,
+    memories_of,
+    ranked,
+    ranked_apart,
+    weights,
+)
 from septet.postgres.tier.completion import holds_all
 from septet.postgres.tier.phrases import constants
 from septet.store.rows import Condition
@@ -23,10 +32,8 @@ if TYPE_CHECKING:
     from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables import cascades
     from septet.postgres.tables.fragments import CandidateRow
-    from septet.postgres.tier.apart import Apart
-    from septet.postgres.tier.cascades import Rows
+    from septet.postgres.tier.apart import Apart, Rows
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import SearchPlan
     from septet.ranking.pool import Candidate
@@ -109,9 +116,7 @@ def read_candidates(
     vectors = [nearest.near(rows.get((at, "vector"), ()), leg.candidates) for at, leg in enumerate(legs)]
     kept = [_kept(at, rows) for at in range(len(plans))]
     if plans[0].profile.text.match == "cascade" and statistics.held_memories:
-        from septet.postgres.tier import cascades
-
-        kept = cascades.memories_of(read, plans, [step for step, _, _ in of_texts], statistics, terms)
+        kept = memories_of(read, plans, [step for step, _, _ in of_texts], statistics, terms)
     ranked = {row[-1] for _, *both in of_texts for leg in both for row in leg}.union(*vectors)
     wanted = [*ranked.union(*(item.rows for item in kept))]
     (entries,) = together(read, [fragments.of_rows(read.vault, wanted, space)]) if wanted else ((),)
@@ -199,9 +204,7 @@ def _apart(
 ) -> dict[int, Apart]:
     """Return the separate statistics of memories, by the place of the query."""
     if plans[0].profile.text.match == "cascade":
-        from septet.postgres.tier import cascades
-
-        return cascades.ranked_apart(plans, statistics, terms)
+        return ranked_apart(plans, statistics, terms)
     by_plan = {}
     for (at, leg), answer in rows.items():
         if leg == "holding":
@@ -219,22 +222,15 @@ def _of_texts(
         return None, texts, rows.get((at, "apart 0"), ())
     if at not in apart:
         return texts[0][1] if texts else None, texts, ()
-    from septet.postgres.tier import cascades
-
-    return cascades.first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
+    return first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
 
 
 def cascade(vault: VaultRow, plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
     """Return the statement for the best of a cascade, ranked by the server: with filters, or all."""
-    # Most profiles ask for whole words.
-    from septet.postgres.tables import cascades
-
     return cascades.best(vault, _steps(plan, statistics, terms), leg)
 
 
 def _steps(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> cascades.Cascade:
-    from septet.postgres.tables import cascades
-
     if are_apart(plan, statistics):
         statistics = statistics.of_entries()
     of_stems = {terms.stem(term): terms.names.get(term, "") for term in plan.query.terms}
@@ -307,9 +303,7 @@ def memories_apart(
     totals = statistics.held_memories, statistics.average_memory
     passing = conjunction(conditions(plan)) if only is None else only
     if plan.query.steps:
-        from septet.postgres.tier import cascades
-
-        return cascades.memories_apart(vault, plan, totals, terms, leg, passing)
+        return apart_by_step(vault, plan, totals, terms, leg, passing)
     names, own = terms.of(plan.query.terms), weights(plan)
     return [memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own)]
 

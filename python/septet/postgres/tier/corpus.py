@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import NameTable
-from septet.postgres.store.analysis import GRAMS, TEXTS, TRIGRAMS
+from septet.postgres.store.analysis import GRAMS, TEXTS, TFIDF, TRIGRAMS
 from septet.postgres.store.packing import unpacked
+from septet.postgres.store.pipeline import together
 from septet.ranking.pool import Candidate, searched_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.tables.fragments import CandidateRow
     from septet.postgres.tier.spaces import Compared
     from septet.postgres.tier.statistics import QueryTerms, Statistics
@@ -81,7 +83,11 @@ def small_corpus(
         {**terms.stored, **(terms_counted or {})},
         terms.trigrams,
     )
-    counted = _terms(searched, statistics) if "tfidf" in columns else None
+    counted = None
+    if "tfidf" in columns:
+        index = _core.TermIndex()
+        index.append(searched)
+        counted = index, index.frequencies_given(statistics.documents(), statistics.frequencies)
     corpus = _core.Corpus(arrays, names.native, text=text, terms=counted)
     of_rows = dict(zip(facts["row"], range(len(candidates))))
     return SmallCorpus(corpus, of_rows, None if space is None else _vectors(candidates, space))
@@ -117,12 +123,6 @@ def _full_text(
     )
 
 
-def _terms(searched: Sequence[str], statistics: Statistics) -> tuple[_core.TermIndex, _core.Frequencies]:
-    index = _core.TermIndex()
-    index.append(searched)
-    return index, index.frequencies_given(statistics.documents(), statistics.frequencies)
-
-
 def _vectors(candidates: Sequence[CandidateRow], space: Compared) -> tuple[Any, ...]:
     rows = unpacked(
         space.stored, [entry.vector for entry in candidates if entry.vector is not None], space.space.dimensions
@@ -131,3 +131,43 @@ def _vectors(candidates: Sequence[CandidateRow], space: Compared) -> tuple[Any, 
     positions = np.full(len(candidates), -1, dtype=np.int32)
     positions[slots] = np.arange(len(slots), dtype=np.int32)
     return space.space.space, _core.unit_rows(rows), slots, None, positions, space.sample
+
+
+class CountedTerms:
+    """The third round trip: counts of the candidates' own terms, for profiles that need them."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        #: Stored form by token of full text, and of TF-IDF.
+        self.stored: dict[bytes, str] = {}
+        self._tokens: dict[str, str] = {}
+
+    def add_text(self, entries: Iterable[CandidateRow]) -> None:
+        """Count the terms of full text that entries hold."""
+        new: dict[bytes, None] = {}
+        for entry in entries:
+            c = entry.candidate
+            for text in (c.id, c.title, c.description, c.context, c.tags_json):
+                new.update(dict.fromkeys(_core.index_terms(text)))
+        unknown = [token for token in new if token not in self.stored]
+        self.stored.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def add_tokens(self, texts: Iterable[str]) -> None:
+        """Count the tokens of TF-IDF in texts."""
+        new = dict.fromkeys(token for text in texts for token in _core.tokenize(text))
+        unknown = [token for token in new if token not in self._tokens]
+        self._tokens.update(zip(unknown, _core.stored_terms(unknown)))
+
+    def ask(self, read: PostgresReading) -> None:
+        """Read the missing counts, in one round trip if there are any."""
+        statistics = self._statistics
+        wanted = [(TEXTS, name) for name in self.stored.values() if not statistics.knows(TEXTS, name)]
+        tokens = [token for token in self._tokens if token not in statistics.frequencies]
+        wanted += [(TFIDF, self._tokens[token]) for token in tokens]
+        if not wanted:
+            return
+        (rows,) = together(read, [statistics.question(read.vault, wanted, {})])
+        statistics.take(rows)
+        gone = statistics.outside.holding
+        for token in tokens:
+            statistics.frequencies[token] = statistics.count(TFIDF, self._tokens[token]) - gone.get(token, 0)

@@ -18,7 +18,7 @@ from septet import _core
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tables.fulltext import Shares, sharing
-from septet.postgres.tier.statistics import CountedTerms
+from septet.postgres.tier.corpus import CountedTerms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,7 @@ from septet.postgres.tables.covered import SpaceCoverage
 if TYPE_CHECKING:
     from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading
-    from septet.postgres.tier.outside import Outside
-    from septet.postgres.tier.statistics import Statistics
+    from septet.postgres.tier.statistics import Outside, Statistics
     from septet.query.plan import SearchPlan
 
 #: Maximum samples of spaces that a tier caches.

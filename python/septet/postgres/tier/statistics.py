@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from math import log
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet import _core
-from septet.postgres.store.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS
+from septet.postgres.store.analysis import CONTEXTS, GRAMS, MEMORIES, TEXTS, TRIGRAMS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts, covered
 from septet.postgres.tables.counts import FEEDBACK, PartCounts, Total
-from septet.postgres.tables.statistics import SpacesAndLinks, outside, standing
-from septet.postgres.tier.outside import NOTHING_OUTSIDE
+from septet.postgres.tables.statistics import SpacesAndLinks, outside, standing, texts_outside
 from septet.postgres.tier.phrases import Phrases
 from septet.ranking.bm25_scale import LEAST_IDF
+from septet.ranking.pool import searched_text
 from septet.store.rows import ACTIONS
 
 if TYPE_CHECKING:
     from septet.model.vector import Space
     from septet.postgres.store.transactions import PostgresReading
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.fragments import CandidateRow
     from septet.query.plan import SearchPlan
 
 NOTHING = Total(0, 0)
@@ -63,6 +63,21 @@ class QueryTerms(NamedTuple):
     def phrases(self) -> dict[str, Sequence[bytes]]:
         """Return the tokens of each phrase, by its name."""
         return {self.names[term]: tokens for term, tokens in self.tokens.items() if len(tokens) > 1}
+
+
+class Outside(NamedTuple):
+    """Entries that TF-IDF must not count, as they are not valid: how many, and in how many of them each token is.
+
+    Attributes:
+        digest: the same as long as they and their texts are.
+    """
+
+    digest: str
+    entries: int
+    holding: Mapping[str, int]
+
+
+NOTHING_OUTSIDE = Outside("", 0, {})
 
 
 class Statistics:
@@ -331,41 +346,22 @@ def _of_begun(
     ]
 
 
-class CountedTerms:
-    """The third round trip: counts of the candidates' own terms, for profiles that need them."""
+def outside_of(
+    read: PostgresReading, plan: SearchPlan, entries: int, digest: str, kept: dict[bool, Outside]
+) -> Outside:
+    """Return the entries that are not valid at the time of a plan; read them again if they changed.
 
-    def __init__(self, statistics: Statistics) -> None:
-        self._statistics = statistics
-        #: Stored form by token of full text, and of TF-IDF.
-        self.stored: dict[bytes, str] = {}
-        self._tokens: dict[str, str] = {}
-
-    def add_text(self, entries: Iterable[CandidateRow]) -> None:
-        """Count the terms of full text that entries hold."""
-        new: dict[bytes, None] = {}
-        for entry in entries:
-            c = entry.candidate
-            for text in (c.id, c.title, c.description, c.context, c.tags_json):
-                new.update(dict.fromkeys(_core.index_terms(text)))
-        unknown = [token for token in new if token not in self.stored]
-        self.stored.update(zip(unknown, _core.stored_terms(unknown)))
-
-    def add_tokens(self, texts: Iterable[str]) -> None:
-        """Count the tokens of TF-IDF in texts."""
-        new = dict.fromkeys(token for text in texts for token in _core.tokenize(text))
-        unknown = [token for token in new if token not in self._tokens]
-        self._tokens.update(zip(unknown, _core.stored_terms(unknown)))
-
-    def ask(self, read: PostgresReading) -> None:
-        """Read the missing counts, in one round trip if there are any."""
-        statistics = self._statistics
-        wanted = [(TEXTS, name) for name in self.stored.values() if not statistics.knows(TEXTS, name)]
-        tokens = [token for token in self._tokens if token not in statistics.frequencies]
-        wanted += [(TFIDF, self._tokens[token]) for token in tokens]
-        if not wanted:
-            return
-        (rows,) = together(read, [statistics.question(read.vault, wanted, {})])
-        statistics.take(rows)
-        gone = statistics.outside.holding
-        for token in tokens:
-            statistics.frequencies[token] = statistics.count(TFIDF, self._tokens[token]) - gone.get(token, 0)
+    Args:
+        entries: their number.
+        digest: their digest, from the first round trip.
+        kept: cache of earlier searches, with memories and without.
+    """
+    if not entries:
+        return NOTHING_OUTSIDE
+    memories = plan.scores_memories
+    known = kept.get(memories)
+    if known is None or (known.digest, known.entries) != (digest, entries):
+        (rows,) = together(read, [texts_outside(read.vault, plan.now, memories=memories)])
+        holding = Counter(token for row in rows for token in {*_core.tokenize(searched_text(*row))})
+        kept[memories] = known = Outside(digest, entries, holding)
+    return known

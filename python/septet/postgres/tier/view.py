@@ -17,11 +17,10 @@ from septet.postgres.tables import nearest, phrases
 from septet.postgres.tables.covered import limit
 from septet.postgres.tier.apart import term_counts
 from septet.postgres.tier.candidates import Chosen, LegCandidates, read_candidates
-from septet.postgres.tier.corpus import SmallCorpus, small_corpus
-from septet.postgres.tier.outside import outside_of
+from septet.postgres.tier.corpus import CountedTerms, SmallCorpus, small_corpus
 from septet.postgres.tier.phrases import constants
 from septet.postgres.tier.spaces import Compared, SpaceCache, compared, likely
-from septet.postgres.tier.statistics import Asking, CountedTerms
+from septet.postgres.tier.statistics import Asking, outside_of
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
 from septet.store.rows import MissingRows
