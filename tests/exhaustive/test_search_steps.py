@@ -8,10 +8,10 @@ import pytest
 #: At most so many, as measured with Python 3.11 and numpy 2.4. Aimed at (`benches/steps.py`): calls 170 for text, 200
 #: for filtered hybrid, 260 for first after an add; modules 16 and switches 60 for text; native 6 for hybrid.
 LIMITS = {
-    "text": {"calls": 116, "modules": 17, "files": 19, "switches": 62, "native": 5},
-    "hybrid": {"calls": 124, "modules": 18, "files": 20, "switches": 68, "native": 6},
-    "filtered hybrid": {"calls": 145, "modules": 21, "files": 24, "switches": 83, "native": 6},
-    "first after an add": {"calls": 244, "modules": 31, "files": 42, "switches": 150, "native": 15},
+    "text": {"calls": 111, "modules": 18, "files": 20, "switches": 64, "native": 5},
+    "hybrid": {"calls": 118, "modules": 19, "files": 21, "switches": 69, "native": 6},
+    "filtered hybrid": {"calls": 142, "modules": 22, "files": 25, "switches": 84, "native": 6},
+    "first after an add": {"calls": 243, "modules": 31, "files": 42, "switches": 152, "native": 15},
 }
 
 

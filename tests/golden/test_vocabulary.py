@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
@@ -22,7 +23,7 @@ def frequencies(vault: Vault) -> _core.Frequencies:
     """Return the document frequencies that a search would use now."""
     (tier,) = vault._tiers()
     plan = vault._plan("kumquat", {"profile": "seven-signals"})
-    with open_read_view(tier.store, tier.manager, plan) as view:
+    with closing(open_read_view(tier.store, tier.manager, plan)) as view:
         return view.snapshot.terms.frequencies
 
 

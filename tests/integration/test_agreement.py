@@ -7,7 +7,7 @@ import pytest
 
 from septet import Vault
 from septet._core import Sample
-from septet.tiers.agreement import RULE
+from septet.tiers.view import RULE
 
 DIMENSIONS = 32
 TOPICS = 30

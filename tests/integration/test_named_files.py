@@ -3,6 +3,7 @@
 import hashlib
 import json
 import unicodedata
+from contextlib import closing
 from pathlib import PurePosixPath
 
 import pytest
@@ -173,7 +174,7 @@ def test_a_vault_without_files_is_asked_once_a_state_and_other_profiles_never(va
         vault.search("plan", profile=PROFILE)
     assert len(asked) == 1
     plan = vault._plan("plan", {"profile": PROFILE})
-    with open_read_view(vault._store, vault._tier.manager, plan) as view:
+    with closing(open_read_view(vault._store, vault._tier.manager, plan)) as view:
         assert named_by(view, "plan") == {}
 
 

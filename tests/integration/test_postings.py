@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -60,7 +61,7 @@ def assert_memory_equals_fts5(vault: Vault) -> None:
     for query in QUERIES:
         for options in ({}, {"domain": "a"}, {"include_expired": True}, {"profile": "seven-signals"}):
             plan = vault._plan(query, {"limit": 20, **options})
-            with open_read_view(vault._store, vault._tier.manager, plan) as view:
+            with closing(open_read_view(vault._store, vault._tier.manager, plan)) as view:
                 assert view.snapshot.postings is not None
                 assert not view.needs_fts5(plan)
                 ((pool, _),), wanted = view.candidates(0), fulltext.candidates(view.read, plan, plan.candidates)

@@ -1,6 +1,7 @@
 """Links in memory: the walk of SQL, through every change, and a hub of which only the newest links are walked."""
 
 import random
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def slow_walk(neighbours, anchors, depth, most):
 
 def assert_walks_equal(rng, vault):
     """Compare walks in memory with those of SQL, and bounded ones with a slow reading of the same links."""
-    with open_read_view(vault._store, vault._tier.manager, vault._plan("alpha", {})) as view:
+    with closing(open_read_view(vault._store, vault._tier.manager, vault._plan("alpha", {}))) as view:
         rows = dict(view.read.sql.execute("SELECT id, row FROM entries WHERE live"))
         held = view.links()
         listed = {}
@@ -202,6 +203,6 @@ def test_tiers_with_the_same_entries_walk_their_own_links():
 
 
 def test_an_anchor_that_the_walk_does_not_know_is_near_nothing(star):
-    with open_read_view(star._store, star._tier.manager, star._plan("alpha", {})) as view:
+    with closing(open_read_view(star._store, star._tier.manager, star._plan("alpha", {}))) as view:
         steps, slots, more = near(view, [-1, 10**9], [-1, 10**9])
     assert (steps, len(slots), more) == ([0, 0], 0, [])

@@ -1,5 +1,7 @@
 """Recall in one call against its kernels called one by one."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,7 +69,7 @@ def test_one_call_finds_and_fills_what_the_kernels_do_one_by_one(given_entries, 
         domain = domain if any(e["domain"] == domain for e in given_entries) else None
         options = {"limit": limit, "domain": domain}
         plans = [vault._plan(text, {**options, "query_vector": vector}) for text, vector in queries]
-        with open_read_view(vault._store, vault._tier.manager, *plans) as view:
+        with closing(open_read_view(vault._store, vault._tier.manager, *plans)) as view:
             if any(view.needs_fts5(plan) for plan in plans):
                 return
             for plan, (pool, matches) in zip(plans, view.candidates(3)):

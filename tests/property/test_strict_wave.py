@@ -1,6 +1,7 @@
 """The strict wave: entries that hold every word of a query come before those that hold some."""
 
 import random
+from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -102,7 +103,7 @@ def test_both_ways_of_ranking_bring_whole_matches_first_and_then_the_best_of_the
         known = {row_of[one["id"]]: one for one in stored}
         options = {**options, "limit": limit}
         plans = [vault._plan(" ".join(words), {**options, "profile": profile}) for words in asked]
-        with open_read_view(vault._store, vault._tier.manager, *plans) as view:
+        with closing(open_read_view(vault._store, vault._tier.manager, *plans)) as view:
             for plan, words, (pool, matches) in zip(plans, asked, view.candidates(0)):
                 wanted, whole = in_order(view.read, plan, known, words)
                 by_sql = fulltext.candidates(view.read, plan, plan.candidates)

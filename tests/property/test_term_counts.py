@@ -1,6 +1,7 @@
 """How many entries hold each term: memory and SQLite count the same, whatever was written, removed or restored."""
 
 import random
+from contextlib import closing
 
 import pytest
 
@@ -32,7 +33,7 @@ def counts_in_memory(vault):
     for query in QUERIES:
         for profile in ("septet", "seven-signals"):
             plan = vault._plan(query, {"profile": profile})
-            with open_read_view(vault._store, vault._tier.manager, plan) as view:
+            with closing(open_read_view(vault._store, vault._tier.manager, plan)) as view:
                 entries, holding = view.snapshot.corpus.term_counts(plan.query.terms, plan.query.grams)
                 wanted = fulltext.counts(view.read, plan, {})
                 found = entries, dict(zip(plan.query.terms, holding, strict=True))
@@ -150,7 +151,7 @@ def test_what_is_remembered_of_terms_has_a_bound(two, monkeypatch):
     wanted = [(h.id, h.score) for h in federation.search("alpha beta gamma user name", limit=9)]
     assert [(h.id, h.score) for h in federation.search("alpha beta gamma user name", limit=9)] == wanted
     plan = one._plan("alpha beta gamma user name", {})
-    with open_read_view(one._store, one._tier.manager, plan) as view:
+    with closing(open_read_view(one._store, one._tier.manager, plan)) as view:
         known = {}
         found = fulltext.counts(view.read, plan, known)
     assert len(known) <= 3

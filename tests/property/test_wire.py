@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from septet import Entry, QueryError, Span
 from septet.client.answers import entry_of
 from septet.query.filters import parse_where
+from septet.tiers.remote.answers import answered
 from septet.tiers.remote.packing import floats, floats_of, wholes, wholes_of
 from septet.tiers.remote.plans import filter_data, filters_of
-from septet.tiers.remote.serving import answered
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -310,7 +310,13 @@ def _scalar(field: str, value: Any) -> Scalar:
     if type(value) not in _PLAIN and not isinstance(value, datetime):
         value = exact(value.item() if isinstance(value, Number) and hasattr(value, "item") else value)
     if field in _TIME_FIELDS:
-        return as_epoch(_time(field, value) if isinstance(value, str) else value, field, QueryError)
+        # An empty text stays as it is and is rejected as a time: only None means "without a time".
+        if isinstance(value, str) and value.strip():
+            try:
+                value = Times().epoch(value, field)
+            except EntryError as fault:
+                raise QueryError(str(fault)) from None
+        return as_epoch(value, field, QueryError)
     if value is None or isinstance(value, bool):
         if field in FILTER_FIELDS and isinstance(value, bool):
             raise QueryError(f"{field} is text: it cannot be compared with {shown(value)}")
@@ -320,27 +326,10 @@ def _scalar(field: str, value: Any) -> Scalar:
             raise QueryError(f"{field} is a number: it cannot be compared with {shown(value)}")
         return _checked_text(field, value)
     if isinstance(value, (int, float)) and (field not in FILTER_FIELDS or field in _LINE_FIELDS):
-        return _finite(field, value) if isinstance(value, float) else _bounded(field, value)
+        if isinstance(value, float) and not math.isfinite(value):
+            reason = "NaN equals nothing and is in no order" if math.isnan(value) else "no number is infinite"
+            raise QueryError(f"{field} is compared with {shown(value)}: {reason}; wanted a finite number")
+        if isinstance(value, int) and not -_BEYOND <= value < _BEYOND:
+            raise QueryError(f"{field} is compared with {shown(value)}, which is not a 64-bit integer")
+        return value
     raise QueryError(f"{field} cannot be compared with {shown(value)} ({type(value).__name__})")
-
-
-def _time(field: str, text: str) -> object:
-    """Parse a time from ISO text; a date is its first instant, UTC is the default zone."""
-    try:
-        # An empty text stays as it is and is rejected as a time: only None means "without a time".
-        return Times().epoch(text, field) if text.strip() else text
-    except EntryError as fault:
-        raise QueryError(str(fault)) from None
-
-
-def _finite(field: str, value: float) -> float:
-    if not math.isfinite(value):
-        reason = "NaN equals nothing and is in no order" if math.isnan(value) else "no number is infinite"
-        raise QueryError(f"{field} is compared with {shown(value)}: {reason}; wanted a finite number")
-    return value
-
-
-def _bounded(field: str, value: int) -> int:
-    if not -_BEYOND <= value < _BEYOND:
-        raise QueryError(f"{field} is compared with {shown(value)}, which is not a 64-bit integer")
-    return value

@@ -223,7 +223,7 @@ def make_plan(
     if limit is not None and not (type(limit) is int and 0 < limit <= MOST):
         limit = _count("limit", limit)
     if type(offset := options["offset"]) is not int or offset:
-        offset = _offset(offset)
+        offset = min(whole(offset, "offset", QueryError, 0), MOST - 1)
         # Fixed page length: the small-corpus guard would put everything on one page.
         limit = cuts.limit if limit is None and offset else limit
     mode, group_by, domain = options["mode"], options["group_by"], options["domain"]
@@ -251,7 +251,7 @@ def make_plan(
         limit=limit,
         candidates=taken * (PARTS if group_by else 1),
         filters=filters,
-        now=now if options["as_of"] is None else _moment(options["as_of"]),
+        now=now if options["as_of"] is None else as_epoch(options["as_of"], "as_of", QueryError) or 0.0,
         include_expired=options["include_expired"],
         include_memories=memories,
         scores_memories=memories and chosen.memory_score is None,
@@ -301,10 +301,6 @@ def _with_words(plan: SearchPlan, words: object, web: Web | None) -> SearchPlan:
     return plan._replace(query=query, filters={**plan.filters, **required.filters}, required=required, web=web)
 
 
-def _offset(offset: object) -> int:
-    return min(whole(offset, "offset", QueryError, 0), MOST - 1)
-
-
 def _finer(plan: SearchPlan, options: Mapping[str, Any]) -> SearchPlan:
     # Imported here: most searches use none of these options.
     from septet.query.refine import refinements
@@ -342,11 +338,6 @@ def _asks_memories(filters: Mapping[str, Filter]) -> bool:
         if not (isinstance(item, Compare) and item.field != "kind") and names(item, "kind", MEMORY):
             return True
     return False
-
-
-def _moment(as_of: object) -> float:
-    at = as_epoch(as_of, "as_of", QueryError)
-    return 0.0 if at is None else at
 
 
 def _score(name: str, value: object) -> float:

@@ -16,8 +16,8 @@ from septet.model.entry import MAX_ID_CHARS
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.tiers.protocol import SearchAgain, ServedSession
+from septet.tiers.remote.answers import answered, candidates
 from septet.tiers.remote.plans import plans_of
-from septet.tiers.remote.serving import answered, candidates
 from septet.tiers.remote.tier import PROTOCOL
 from septet.vault.anywhere import AnyVault
 from septet.vault.following import within

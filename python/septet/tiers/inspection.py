@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,6 +53,25 @@ def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
     return spaces[0] if spaces else None
 
 
+def text_detail(
+    query: TextQuery, hit: Sequence[str], words: Sequence[str], by_parts: float, whole: Callable[[], tuple[bool, int]]
+) -> str:
+    """Describe the place of an entry in full text.
+
+    Args:
+        hit: terms of the query in the entry.
+        words: those that are whole words of it.
+        by_parts: share of BM25 from parts of words and names.
+        whole: returns True if the entry has every needed word, and the number of entries that have.
+    """
+    detail = _matched(list(dict.fromkeys(query.terms)), hit, words, by_parts)
+    if not (hit and query.needed):
+        return detail
+    has_all, count = whole()
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return detail + ("; strict wave: every word" if has_all else f"; relaxed wave, behind {entries} with every word")
+
+
 def answering_step(query: TextQuery, step: int | None) -> str:
     """Describe the step of the cascade with matches; None if no step has any."""
     if step is None:
@@ -62,13 +81,7 @@ def answering_step(query: TextQuery, step: int | None) -> str:
     return f"the step that returned results, {name!r}, requires {condition}"
 
 
-def matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_parts: float) -> str:
-    """Describe the terms of a query in an entry: as whole words, or only as parts of words and names.
-
-    Args:
-        words: the terms that are whole words of the entry.
-        by_parts: share of BM25 from parts of words and names.
-    """
+def _matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by_parts: float) -> str:
     if not held:
         return f"holds none of {', '.join(terms)}"
     parts = [term for term in held if term not in words]

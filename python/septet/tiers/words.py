@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from septet import _core
 from septet.ranking.pool import Pool
 
 if TYPE_CHECKING:
     from septet.query.plan import SearchPlan
+    from septet.ranking.bm25_scale import TermCounts
 
 
 #: Minimum letters of a misspelt word; maximum letters up to which one edit is allowed, beyond which two.
@@ -29,14 +31,14 @@ def misspelt(plan: SearchPlan, holding: Callable[[], Mapping[str, int]]) -> dict
         holding: returns the number of entries with each term; called only if there is a word to check.
     """
     terms = frozenset(plan.query.terms)
-    words = [word for word in dict.fromkeys(_core.words(plan.query.text)) if word in terms and _may_be_misspelt(word)]
+    words = [
+        word
+        for word in dict.fromkeys(_core.words(plan.query.text))
+        if word in terms and len(word) >= LEAST and not any(letter.isdigit() for letter in word)
+    ]
     counts = holding() if words else {}
     unknown = [word for word in words if not counts.get(word, 0)][:MOST_WORDS]
     return {word: 1 if len(word) <= ONE_EDIT else 2 for word in unknown}
-
-
-def _may_be_misspelt(word: str) -> bool:
-    return len(word) >= LEAST and not any(letter.isdigit() for letter in word)
 
 
 def titled(plan: SearchPlan, pool: Pool, titles_at: Callable[[Sequence[int]], Sequence[str]]) -> Pool:
@@ -62,6 +64,38 @@ def titled(plan: SearchPlan, pool: Pool, titles_at: Callable[[Sequence[int]], Se
 
 def _words(text: str) -> Sequence[str]:
     return [_core.fold(word) for word in _core.words(text)]
+
+
+def compared_texts(plan: SearchPlan, fields: Sequence[str], grams: str) -> tuple[str, str]:
+    """Return the title of an entry and its text; in a cascade those of the columns that are searched.
+
+    Args:
+        fields: id, title, description, context, and words of tags.
+    """
+    if not plan.query.steps:
+        return fields[1], " ".join((*fields, grams if plan.query.grams else ""))
+    columns = dict(zip(("id", "title", "description", "context", "tags"), fields))
+    title = columns["title"] if "title" in plan.query.columns else ""
+    return title, "\n".join(map(columns.__getitem__, plan.query.columns))
+
+
+def with_matched(
+    plan: SearchPlan, pool: Pool, scores: NDArray[np.float64], texts: Sequence[tuple[str, str]], counts: TermCounts
+) -> Pool:
+    """Return the candidates with BM25 scores and the columns on matched words.
+
+    Args:
+        texts: the `compared_texts` of each candidate.
+        counts: number of entries with each term of the query.
+    """
+    terms = list(dict.fromkeys(plan.query.terms))
+    holding = [counts.holding.get(term, 0) for term in terms]
+    word_count = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
+    matched = _core.matched_in(
+        terms, word_count, counts.entries, holding, texts, scores / (counts.k1 + 1), bool(plan.query.steps)
+    )
+    names = ("information", "matched", "matched_title", "title", "reach")
+    return pool.with_columns({"bm25": scores, **dict(zip(names, matched))})
 
 
 #: Maximum words per prefix, the most frequent ones.

@@ -131,7 +131,7 @@ def export(
             stream = _to_file(opened, chosen, target) if target != "-" else _to_output(opened, chosen)
             omitted, written = stream.omitted(), f"{stream.counts['entry']:,} entries"
         if unsound := getattr(opened._store, "left_out", ()):
-            from septet.tiers.notes import rows_left_out
+            from septet.tiers.view import rows_left_out
 
             say_notes([rows_left_out(unsound, "")])
     if target != "-":

@@ -16,7 +16,7 @@ from septet.postgres.tables import cascades
 from septet.postgres.tables.conditions import conditions, conjunction
 from septet.postgres.tier.phrases import columns_of, times
 from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
-from septet.tiers.notes import MOST_MEMORIES
+from septet.tiers.view import MOST_MEMORIES
 
 if TYPE_CHECKING:
     from septet.postgres.store.pipeline import Statement

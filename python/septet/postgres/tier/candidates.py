@@ -23,7 +23,7 @@ from septet.postgres.tier.apart import (
 from septet.postgres.tier.completion import holds_all
 from septet.postgres.tier.phrases import constants
 from septet.store.rows import Condition
-from septet.tiers.notes import MOST_MEMORIES
+from septet.tiers.view import MOST_MEMORIES, look
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,11 +75,6 @@ class Chosen(NamedTuple):
     found: Mapping[int, CandidateRow]
     answered: Sequence[LegCandidates]
     apart: Mapping[int, Apart]
-
-
-def look(plan: SearchPlan) -> int:
-    """Return the number of full-text matches to read: enough to count for the small-corpus guard."""
-    return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
 
 
 def read_candidates(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from septet import _core
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.tier import apart
 from septet.postgres.tier.phrases import columns_of, constants, times
 from septet.query.plan import MEMORY
 from septet.ranking.pool import tag_words
+from septet.tiers.words import compared_texts, with_matched
 
 if TYPE_CHECKING:
     from septet.postgres.tables.fragments import CandidateRow
@@ -36,49 +36,27 @@ def ranked_by_phrases(
     """Return the candidates with their BM25 scores, and how much of the query they hold.
 
     Args:
-        entries: the candidates ``(m,)``.
-        known: the candidates whose score the server gave, the first ones.
-        counts: how many entries hold each term of the query.
+        known: number of leading candidates with a score by the server.
         memories: separate statistics of memories.
     """
     scores = pool.columns["bm25"]
-    words, begun = list(dict.fromkeys(plan.query.terms)), bool(plan.query.steps)
     if memories is not None:
         statistics = statistics.of_entries()
-    score = _score_at_step if begun else _score
+    score = _score_at_step if plan.query.steps else _score
     scores[known:] = [
         score(plan, entry, statistics, terms)
         if memories is None or entry.candidate.kind != MEMORY
         else apart.score(plan, entry, terms, memories)
         for entry in entries[known:]
     ]
-    texts = [
-        _texts_in(entry, plan.query.columns) if begun else _texts(entry, grams=plan.query.grams) for entry in entries
-    ]
-    holding = [counts.holding.get(word, 0) for word in words]
-    own = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
-    information, matched, title_share, title, reach = _core.matched_in(
-        words, own, counts.entries, holding, texts, scores / (counts.k1 + 1), begun
-    )
-    columns = {"bm25": scores, "information": information, "matched": matched, "matched_title": title_share}
-    columns["title"] = title
+    texts = []
+    for entry in entries:
+        c = entry.candidate
+        fields = (c.id, c.title, c.description, c.context, tag_words(c.tags_json))
+        texts.append(compared_texts(plan, fields, entry.grams))
     if plan.query.needed:
-        columns["all_words"] = np.array([float(holds_all(plan, entry, terms)) for entry in entries])
-    return pool.with_columns({**columns, "reach": reach})
-
-
-def _texts(entry: CandidateRow, *, grams: bool) -> tuple[str, str]:
-    c = entry.candidate
-    everything = (c.id, c.title, c.description, c.context, tag_words(c.tags_json), entry.grams if grams else "")
-    return c.title, " ".join(everything)
-
-
-def _texts_in(entry: CandidateRow, columns: Sequence[str]) -> tuple[str, str]:
-    """Return the title, if it is among the columns, and the texts of these."""
-    c = entry.candidate
-    names = ("id", "title", "description", "context", "tags")
-    of_column = dict(zip(names, (c.id, c.title, c.description, c.context, tag_words(c.tags_json))))
-    return c.title if "title" in columns else "", "\n".join(map(of_column.__getitem__, columns))
+        pool = pool.with_columns({"all_words": np.array([float(holds_all(plan, entry, terms)) for entry in entries])})
+    return with_matched(plan, pool, scores, texts, counts)
 
 
 def _score_at_step(plan: SearchPlan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:

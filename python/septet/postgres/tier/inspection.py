@@ -26,7 +26,7 @@ from septet.query.facets import Faceted
 from septet.query.plan import MEMORY, MOST, SearchPlan
 from septet.ranking.cuts import guarded
 from septet.store.rows import Condition
-from septet.tiers.inspection import answering_step, matched, memory_place, nothing_compared
+from septet.tiers.inspection import answering_step, memory_place, nothing_compared, text_detail
 from septet.tiers.protocol import Inspected
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
 def _legs(view: PostgresView, entry: CandidateRow, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
     passes = all(filters.values())
     if as_memory:
-        return [_memory_place(view, entry, passes)]
+        return [memory_place(view.plan, memories_matching(view, view.plan), entry.candidate.row, passes=passes)]
     legs = []
     if "text" in view.plan.legs:
         legs.append(_text_place(view, entry, passes))
@@ -125,30 +125,24 @@ def _text_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegRep
         # Its score is reported whether or not it passes the filters.
         one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
         own = one_alone[0] if one_alone else None
-    rank = None if own is None else _place(every, own)
+    rank = None
+    if own is not None:
+        place = (not own.whole, -own.score, own.row)
+        rank = sum((not match.whole, -match.score, match.row) < place for match in every) + 1
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [term for term in terms if _holds(view, plan, entry, term)]
     words = [term for term in hit if _holds(view, plan, entry, term, grams=False)]
-    detail = matched(terms, hit, words, view.bm25_of_grams(entry) if hit else 0.0)
-    whole = sum(match.whole for match in every)
-    if hit and plan.query.needed:
-        count = "1 entry" if whole == 1 else f"{whole} entries"
-        detail += (
-            "; strict wave: every word"
-            if holds_all(plan, entry, view.terms)
-            else f"; relaxed wave, behind {count} with every word"
-        )
+
+    def whole() -> tuple[bool, int]:
+        return holds_all(plan, entry, view.terms), sum(match.whole for match in every)
+
+    detail = text_detail(plan.query, hit, words, view.bm25_of_grams(entry) if hit else 0.0, whole)
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     of = len(every)
     taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(view.taken, of)
     score = None if own is None else own.score
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
-
-
-def _place(every: Sequence[MatchedEntry], own: MatchedEntry) -> int:
-    before = (not own.whole, -own.score, own.row)
-    return sum((not match.whole, -match.score, match.row) < before for match in every) + 1
 
 
 def _holds(view: PostgresView, plan: SearchPlan, entry: CandidateRow, term: str, *, grams: bool = True) -> bool:
@@ -167,10 +161,6 @@ def _holds(view: PostgresView, plan: SearchPlan, entry: CandidateRow, term: str,
         names = ("id", "title", "description", "context", "tags")
         columns = [column for name, column in zip(names, columns) if name in plan.query.columns]
     return bool(wanted) and any(times(column, wanted, begun=begun) for column in columns)
-
-
-def _memory_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:
-    return memory_place(view.plan, memories_matching(view, view.plan), entry.candidate.row, passes=passes)
 
 
 def _vector_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:

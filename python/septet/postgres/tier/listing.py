@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from septet.listing.queries import Counted, CountsQuery, ListingQuery, MirrorQuery, NumberQuery, PageQuery, Placed
-from septet.listing.request import Cursor, Request
+from septet.listing.request import Cursor
 from septet.listing.shadows import ListingMirror, Shadowing
 from septet.model.arrays import Mask
 from septet.postgres.store.store import PostgresStore
@@ -69,25 +69,19 @@ def _times(values: tuple[float | None, ...], unset: float) -> Any:
 
 
 def _answered(read: PostgresReading, query: ListingQuery[Any], hidden: list[int] | tuple[()]) -> Any:
+    if not isinstance(query, (PageQuery, NumberQuery, CountsQuery)):
+        raise TypeError(f"listing on PostgreSQL does not support {type(query).__name__}")
+    request = query.request
+    selection = ListingSelection(request.filters, request.as_of, hidden)
     if isinstance(query, PageQuery):
-        return _placed(read, query.request, _listed(query.request, hidden))
-    if isinstance(query, NumberQuery):
-        return table.number(read, _listed(query.request, hidden))
+        most = None if request.limit is None else request.limit + 1
+        rows = table.page(read, selection, request.keys, most, request.after)
+        return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in rows]
     if isinstance(query, CountsQuery):
         what = query.what
         # As in arrays, dates are cut when those of all tiers are together.
         most = query.limit if what.by is None else None
-        counts = table.values(read, what.field, what.by, _listed(query.request, hidden), most)
+        counts = table.values(read, what.field, what.by, selection, most)
         other = counts.every - sum(count for _, count in counts.counts)
         return Counted(counts.counts, counts.total, counts.missing, counts.distinct, other)
-    raise TypeError(f"listing on PostgreSQL does not support {type(query).__name__}")
-
-
-def _listed(request: Request, hidden: list[int] | tuple[()]) -> ListingSelection:
-    return ListingSelection(request.filters, request.as_of, hidden)
-
-
-def _placed(read: PostgresReading, request: Request, listed: ListingSelection) -> list[Placed]:
-    most = None if request.limit is None else request.limit + 1
-    rows = table.page(read, listed, request.keys, most, request.after)
-    return [Placed(entry.to_entry(), Cursor(values, entry.id)) for entry, values in rows]
+    return table.number(read, selection)

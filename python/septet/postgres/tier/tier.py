@@ -22,14 +22,6 @@ from septet.postgres.tier.spaces import SpaceCache
 from septet.postgres.tier.view import PostgresView, asking_of
 from septet.postgres.tier.vocabulary import words_near
 from septet.ranking.pool import EMPTY, Candidate, Pool, numbers_of
-from septet.tiers.notes import (
-    constants_of_fts5,
-    memories_left_out,
-    model_assumed,
-    no_vectors,
-    vectors_disagree,
-    vectors_incomplete,
-)
 from septet.tiers.protocol import (
     AT_ONCE,
     Inspected,
@@ -40,6 +32,7 @@ from septet.tiers.protocol import (
     TierFacts,
     TierLost,
 )
+from septet.tiers.view import constants_of_fts5, memories_left_out, no_vectors
 from septet.tiers.words import MOST_GUESSES, misspelt
 
 if TYPE_CHECKING:
@@ -176,7 +169,13 @@ class PostgresSession:
 
     @_translated
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
-        return held(self.view, self.place, query, ids)
+        view, plan = self.view, self.view.plans[query]
+        existing = valid_ids(view.read, plan, ids)
+        if not existing:
+            return Overrides(existing, EMPTY)
+        rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in existing])
+        pool = view.candidates_at(self.place, query, rows)
+        return Overrides(existing, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))
 
     @_translated
     def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
@@ -226,7 +225,8 @@ class PostgresSession:
         return any_passing(self.view.read, self.view.plan, filters)
 
     def _guesses(self, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
-        return guesses_of(self.view, plan)
+        unknown = misspelt(plan, lambda: self.view.term_counts(plan).holding)
+        return words_near(self.view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)
 
     def _notes_of(self, plan: SearchPlan, notes: Sequence[Note]) -> Sequence[Note]:
         """Add the notes on one query to those on all."""
@@ -245,30 +245,13 @@ class PostgresSession:
         space = view.space
         if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))
-        missing, of = view.without_vectors
-        if missing and plan.asks_vectors:
-            notes.append(vectors_incomplete(plan, missing, of, name))
-        if space is not None and view.disagrees and plan.asks_text:
-            notes.append(vectors_disagree(space.model, name))
-        if space is not None and plan.model is None and (others := view.other_models()):
-            notes.append(model_assumed(space.model, others, name))
+        notes += view.vector_notes(name)
         if space is not None and plan.asks_vectors and space.space in view.statistics.indexed:
             # Most spaces have no index.
             from septet.postgres.store.vector_index import approximate
 
             notes.append(approximate(space, view.statistics.indexed[space.space], name))
         return notes
-
-
-def held(view: PostgresView, tier: int, query: int, ids: Sequence[str]) -> Overrides:
-    """Return the ids that the vault contains, and the candidates that pass the filters."""
-    plan = view.plans[query]
-    existing = valid_ids(view.read, plan, ids)
-    if not existing:
-        return Overrides(existing, EMPTY)
-    rows = passing_rows(view.read, plan, [entry_id for entry_id in ids if entry_id in existing])
-    pool = view.candidates_at(tier, query, rows)
-    return Overrides(existing, pool if pool.ids is not None else pool.with_ids([c.id for c in view.facts_at(rows)]))
 
 
 class PostgresTier(NamedTuple):
@@ -346,9 +329,3 @@ def near(view: PostgresView, anchors: Sequence[int], known: Sequence[int]) -> tu
 
 def _array(rows: Sequence[int]) -> NDArray[np.int64]:
     return np.array(rows, dtype=np.int64)
-
-
-def guesses_of(view: PostgresView, plan: SearchPlan) -> Mapping[str, Sequence[tuple[str, int, int]]]:
-    """Return the unknown words of a query with similar indexed words, nearest first."""
-    unknown = misspelt(plan, lambda: view.term_counts(plan).holding)
-    return words_near(view.read, unknown, MOST_GUESSES, memories=plan.scores_memories)

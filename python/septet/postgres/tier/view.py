@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from septet.postgres.tier.statistics import Asking, outside_of
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import EMPTY, Pool
 from septet.store.rows import MissingRows
-from septet.tiers.agreement import RULE, measured
+from septet.tiers.view import RULE, TierView, measured
 
 if TYPE_CHECKING:
     from septet.model.arrays import Slots
@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 MORE_BEST = 8
 
 
-class PostgresView:
+class PostgresView(TierView):
     """A read transaction with the results read so far; the twin of SQLite's `ReadView`.
-
-    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
 
     Args:
         kept: cache of earlier searches.
@@ -51,13 +49,7 @@ class PostgresView:
 
     Attributes:
         statistics: of the whole vault.
-        space: the vectors that query vectors are compared with; None without any.
-        mismatch: the error if the vault only has vectors of other models or dimensions.
-        without_vectors: number of entries without a vector in the space, and of all; with memories, if searched.
-        disagrees: words decide, because vectors hardly agree with them.
-        unknown: the identities of plans with a term that no entry holds.
         whole: by identity of plans that need words, how many matches hold all of them.
-        answered: by identity of plans that cascade, the step that has an answer.
         memories: by identity of plans the best memories, where they have a fixed score.
         more_memories: by identity of plans, how many of these match.
         left_out: number of matching memories that the search excludes, by identity of plans.
@@ -71,9 +63,10 @@ class PostgresView:
         self.transaction, self.read = transaction, transaction.reading
         answers = transaction.first
         if asking is None:
-            from septet.postgres.tier.vocabulary import completed
+            from septet.postgres.tier.vocabulary import words_from
+            from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
-            plans = completed(plans, self.read)
+            plans = with_indexed_words(plans, lambda beginnings: words_from(self.read, beginnings, MOST_PREFIXED))
             asking = asking_of(self.read.vault, plans, kept)
             answers = together(self.read, asking.statements)
         settled = phrases.settled(self.read, plans[0].filters)
@@ -104,17 +97,8 @@ class PostgresView:
         """End the transaction."""
         self.transaction.end()
 
-    @property
-    def taken(self) -> int:
-        """The number of candidates per leg for the first plan."""
-        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
-
     def candidates(self, tier: int) -> list[tuple[Pool, int]]:
-        """Return the candidates of each plan, and how many entries its full text matches, before they were cut.
-
-        Args:
-            tier: the place of the tier among those that are searched.
-        """
+        """Return the candidates of each plan, and the number of full-text matches before the cut."""
         plan = self.plan
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
@@ -233,13 +217,6 @@ class PostgresView:
         others = [plan for plan in self.statistics.spaces if plan.dimensions == space.dimensions]
         return sorted(other.model for other in others if other.model != space.model)
 
-    def at_step(self, plan: SearchPlan) -> SearchPlan:
-        """Return a plan of a cascade with the step that has an answer alone; the last one where none has."""
-        if len(plan.query.steps) < 2:
-            return plan
-        step = self.answered.get(id(plan))
-        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
-
     def term_counts(self, plan: SearchPlan) -> TermCounts:
         """Return the number of entries, and how many of them hold each term of a plan."""
         statistics, names, grams, (k1, _) = self.statistics, self.terms.names, plan.query.grams, constants(plan)
@@ -293,22 +270,6 @@ class PostgresView:
             columns=self.plan.corpus_columns,
             space=self._compared,
         )
-
-    def _query(self, plan: SearchPlan, ranked: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
-        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
-        terms = query.terms if plan.asks_text else ()
-        steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.words, query.grams, vector, ranked, query.needed, steps
-
-    def _feedback(self) -> tuple[int, int, int, float] | None:
-        """Return how much feedback counts; None where most entries have vectors, or several tiers must compare."""
-        missing, of = self.without_vectors
-        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
-            return None
-        if self.space is None and "feedback" not in self.plan.profile.text_columns:
-            return None
-        rule = self.plan.profile.text.feedback
-        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _nearest_by_words(self, tier: int, query: int) -> tuple[Pool, int]:
         from septet.postgres.tier.likeness import nearest_by_words

@@ -9,11 +9,9 @@ from septet import _core
 from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.tables import counts
-from septet.tiers.words import MOST_PREFIXED, with_indexed_words
 
 if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
-    from septet.query.plan import SearchPlan
 
 
 def words_near(
@@ -82,8 +80,3 @@ def _rows_holding(read: PostgresReading, words: Iterable[str], *, memories: bool
     counted = counts.PartCounts.read(answer)
     texts, grams = (counted.of_all(part, memories)[1] for part in (TEXTS, GRAMS))
     return {word: max(texts.get(name, 0), grams.get(name, 0)) for word, name in names.items()}
-
-
-def completed(plans: Sequence[SearchPlan], read: PostgresReading) -> Sequence[SearchPlan]:
-    """Add the indexed words of prefixes to plans."""
-    return with_indexed_words(plans, lambda beginnings: words_from(read, beginnings, MOST_PREFIXED))

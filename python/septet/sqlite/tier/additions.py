@@ -13,8 +13,8 @@ from septet.query.plan import SearchPlan
 from septet.ranking.pool import Pool
 from septet.sqlite.tables import mentions
 from septet.sqlite.tier.read_view import ReadView
-from septet.tiers.notes import MOST_MEMORIES, memories_left_out
 from septet.tiers.protocol import AT_ONCE
+from septet.tiers.view import MOST_MEMORIES, memories_left_out
 from septet.tiers.words import MOST_GUESSES, misspelt
 
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from septet import _core
 from septet._core import Selection
 from septet.model.arrays import Slots
 from septet.query.plan import SearchPlan
-from septet.ranking.bm25_scale import K1, TermCounts
+from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool, tag_words
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.tables import fulltext, indexing
-from septet.tiers.words import MOST_PREFIXED, with_indexed_words
+from septet.tiers.words import MOST_PREFIXED, compared_texts, with_indexed_words, with_matched
 
 if TYPE_CHECKING:
     from septet.sqlite.store.store import SqliteReading
@@ -28,7 +27,6 @@ def completed(plans: Sequence[SearchPlan], snapshot: Snapshot) -> Sequence[Searc
         return plans
 
     def words_from(beginnings: Sequence[str]) -> dict[str, list[str]]:
-        """Return the indexed words by prefix."""
         matches = {prefix: snapshot.corpus.words_from(prefix, MOST_PREFIXED) or () for prefix in beginnings}
         return {prefix: [word for word, _, _ in words] for prefix, words in matches.items()}
 
@@ -36,46 +34,17 @@ def completed(plans: Sequence[SearchPlan], snapshot: Snapshot) -> Sequence[Searc
 
 
 def ranked_by_fts5(read: SqliteReading, plan: SearchPlan, pool: Pool, known: int, counts: TermCounts) -> Pool:
-    """Return the candidates with BM25 scores and matched shares of the query.
-
-    Args:
-        known: number of leading candidates with a score by FTS5.
-        counts: number of entries with each term of the query.
-    """
+    """Return the candidates with BM25 scores, the first ``known`` by FTS5, and matched shares of the query."""
     rows, scores = pool.rows, pool.columns["bm25"]
     row_scores = fulltext.score_rows(read, plan, rows[known:])
     scores[known:] = [row_scores.get(row, 0.0) for row in rows[known:]]
-    terms = list(dict.fromkeys(plan.query.terms))
     texts = [("", "")] * len(rows)
-    for at, entry_id, heading, *others, tags, grams in indexing.indexed_texts(read, rows):
-        texts[at] = heading, " ".join((entry_id, heading, *others, tag_words(tags), grams if plan.query.grams else ""))
-        if plan.query.steps:
-            of_column = dict(
-                zip(("id", "title", "description", "context", "tags"), (entry_id, heading, *others, tag_words(tags)))
-            )
-            texts[at] = (
-                of_column["title"] if "title" in plan.query.columns else "",
-                "\n".join(map(of_column.__getitem__, plan.query.columns)),
-            )
-    prefixes = bool(plan.query.steps)
-    holding = [counts.holding.get(term, 0) for term in terms]
-    word_count = len(dict.fromkeys(plan.query.terms[: plan.query.words]))
-    information, matched, title_share, title, reach = _core.matched_in(
-        terms, word_count, counts.entries, holding, texts, scores / (K1 + 1), prefixes
-    )
+    for at, *fields, tags, grams in indexing.indexed_texts(read, rows):
+        texts[at] = compared_texts(plan, (*fields, tag_words(tags)), grams)
     if plan.query.needed:
         whole = fulltext.whole_rows(read, plan, rows)
         pool = pool.with_columns({"all_words": np.array([float(row in whole) for row in rows])})
-    return pool.with_columns(
-        {
-            "bm25": scores,
-            "information": information,
-            "matched": matched,
-            "matched_title": title_share,
-            "title": title,
-            "reach": reach,
-        }
-    )
+    return with_matched(plan, pool, scores, texts, counts)
 
 
 def cosines_of(snapshot: Snapshot, text: str, slots: Slots, *, memories: bool) -> NDArray[np.float64]:
@@ -90,11 +59,8 @@ def nearest_by_words(snapshot: Snapshot, text: str, allowed: Selection | None, k
     slots = np.arange(len(snapshot.rows), dtype=np.int64)
     if allowed is not None:
         slots = allowed.allowed(slots)
-    return slots[_best(cosines_of(snapshot, text, slots, memories=memories), snapshot.rows[slots], k)]
-
-
-def _best(values: NDArray[np.float64], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """Return the positions of the ``k`` highest values above 0, best first, ties by row."""
+    values = cosines_of(snapshot, text, slots, memories=memories)
     minimum = np.partition(values, -k)[-k] if len(values) > k else 0.0
     places = np.flatnonzero((values >= minimum) & (values > 0))
-    return places[np.lexsort((rows[places], -values[places]))][:k]
+    # Ties by row.
+    return slots[places[np.lexsort((snapshot.rows[slots[places]], -values[places]))][:k]]

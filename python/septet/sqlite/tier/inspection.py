@@ -18,7 +18,7 @@ from septet.query.plan import MEMORY, SearchPlan
 from septet.ranking.pool import Candidate
 from septet.sqlite.tables import conditions, fulltext
 from septet.sqlite.tier.read_view import ReadView
-from septet.tiers.inspection import answering_step, matched, memory_place, nothing_compared
+from septet.tiers.inspection import answering_step, memory_place, nothing_compared, text_detail
 
 if TYPE_CHECKING:
     from septet.ranking.pool import Pool
@@ -36,7 +36,9 @@ def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -
     """Return the entry's place in every leg of the search."""
     passes = all(filters.values())
     if _as_memory(view, candidate):
-        return [_memory_place(view, candidate, passes)]
+        plan = view.plan
+        rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
+        return [memory_place(plan, rows, candidate.row, passes=passes)]
     legs = []
     if "text" in view.plan.legs:
         legs.append(_text_place(view, candidate, passes))
@@ -58,24 +60,36 @@ def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
     needs_memory = plan.scores_memories or plan.profile.text.constants is not None
     known = not view.needs_fts5(plan)
-    native = needs_memory and known
-    rank, of, score = (_rank_in_memory if native else _rank_by_fts5)(view, candidate.row)
+    native, row = needs_memory and known, candidate.row
+    rank, of, score = _rank_in_memory(view, row) if native else fulltext.rank_of(view.read, plan, row)
     terms = list(dict.fromkeys(plan.query.terms))
     # A split entry is in no index.
     known = known and view.snapshot.slots_of([candidate.row])[0] >= 0
     indexed = native and known
-    holds = _holds_in_memory if indexed else _holds_by_fts5
-    hit = [t for t in terms if holds(view, _one_term(view, t), candidate.row)]
-    # FTS5 does not report the share of one table in a score.
-    by_parts = _in_memory(view, plan, candidate.row).columns["bm25_grams"][0] if known else 0.0
-    words = [t for t in hit if holds(view, _one_term(view, t, grams=False), candidate.row)]
-    detail = matched(terms, hit, words, by_parts)
-    if hit and plan.query.needed:
+
+    def holds(term: str, *, grams: bool = True) -> bool:
+        one_term = _one_term(view, term, grams=grams)
+        if not indexed:
+            return bool(fulltext.score_rows(view.read, one_term, [row]))
+        # Include columns without a weight, except in a cascade.
+        weights = None if one_term.query.steps else _EQUAL
+        return bool(_in_memory(view, one_term, row, weights).columns["bm25"][0] > 0)
+
+    def whole() -> tuple[bool, int]:
         if indexed:
-            whole = _in_memory(view, plan, candidate.row).columns["all_words"][0] > 0
+            has_all = bool(_in_memory(view, plan, row).columns["all_words"][0] > 0)
         else:
-            whole = bool(fulltext.whole_rows(view.read, plan, [candidate.row]))
-        detail += "; strict wave: every word" if whole else f"; relaxed wave, behind {_whole(view)} with every word"
+            has_all = bool(fulltext.whole_rows(view.read, plan, [row]))
+        count = view.whole.get(id(view.plan))
+        if count is None:
+            count = 0 if has_all else len(fulltext.whole_rows(view.read, view.plan))
+        return has_all, count
+
+    hit = [term for term in terms if holds(term)]
+    # FTS5 does not report the share of one table in a score.
+    by_parts = _in_memory(view, plan, row).columns["bm25_grams"][0] if known else 0.0
+    words = [term for term in hit if holds(term, grams=False)]
+    detail = text_detail(plan.query, hit, words, by_parts, whole)
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
     taken = fulltext.candidate_count(plan, of, view.taken)
@@ -93,10 +107,6 @@ def _path_place(view: ReadView, candidate: Candidate, passes: bool) -> list[LegR
     rank = list(matches).index(candidate.row) + 1 if passes else None
     detail = f"the query is the {('stem', 'name', 'path')[exact - 1]} of its file"
     return [LegReport("path", True, rank, len(matches), len(matches), float(exact), detail)]
-
-
-def _rank_by_fts5(view: ReadView, row: int) -> fulltext.Rank:
-    return fulltext.rank_of(view.read, view.at_step(view.plan), row)
 
 
 def _rank_in_memory(view: ReadView, row: int) -> fulltext.Rank:
@@ -120,34 +130,11 @@ def _in_memory(view: ReadView, plan: SearchPlan, row: int, weights: NDArray[np.f
     )
 
 
-def _holds_in_memory(view: ReadView, plan: SearchPlan, row: int) -> bool:
-    # Include columns without a weight, except in a cascade.
-    weights = None if plan.query.steps else _EQUAL
-    return bool(_in_memory(view, plan, row, weights).columns["bm25"][0] > 0)
-
-
-def _holds_by_fts5(view: ReadView, plan: SearchPlan, row: int) -> bool:
-    return bool(fulltext.score_rows(view.read, plan, [row]))
-
-
-def _whole(view: ReadView) -> str:
-    count = view.whole.get(id(view.plan))
-    if count is None:
-        count = len(fulltext.whole_rows(view.read, view.plan))
-    return "1 entry" if count == 1 else f"{count} entries"
-
-
 def _one_term(view: ReadView, term: str, *, grams: bool = True) -> SearchPlan:
     query = view.plan.query
     steps = (Step("all", True, (0,)),) if query.steps else ()
     term_query = query._replace(terms=(term,), needed=(), steps=steps, grams=query.grams and grams)
     return view.plan._replace(query=term_query)
-
-
-def _memory_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:
-    plan = view.plan
-    rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
-    return memory_place(plan, rows, candidate.row, passes=passes)
 
 
 def _vector_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:

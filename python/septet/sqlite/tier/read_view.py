@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.snapshot import Snapshot, VectorRows
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables import entries
-from septet.tiers.agreement import RULE, measured
+from septet.tiers.view import RULE, TierView, look, measured
 
 if TYPE_CHECKING:
     from septet.model.arrays import Mask, Slots
@@ -33,19 +32,12 @@ _Answer = TypeVar("_Answer")
 TURNS = 1_000
 
 
-class ReadView:
+class ReadView(TierView):
     """A read transaction with the snapshot of the same generation.
 
-    The plans differ in their queries and query vectors; filters, limits and profile are those of the first.
-
     Attributes:
-        space: space that query vectors are compared in; None without any.
-        mismatch: error if the store only has vectors of other models or dimensions.
-        disagrees: True if words decide, because vectors hardly agree with them.
         fallbacks: ids of plans ranked by FTS5's default rank, because ``bm25()`` is missing.
-        unknown: ids of plans with a term that no entry contains.
         whole: number of matches with all needed words, by id of plan.
-        answered: step of the cascade with matches, by id of plan.
     """
 
     def __init__(
@@ -62,7 +54,6 @@ class ReadView:
         self.manager, self.snapshot = manager, snapshot
         self.corpus = snapshot.corpus_with_memories if self.plan.scores_memories else snapshot.corpus
         self.space, self.mismatch = space, mismatch
-        #: Number of entries without a vector of the space, and their total; with memories, if they are searched.
         self.without_vectors = NONE_OF_NONE
         if space is not None:
             memories = self.plan.scores_memories
@@ -76,14 +67,6 @@ class ReadView:
         self.whole: dict[int, int] = {}
         self.answered: dict[int, int | None] = {}
 
-    def __enter__(self) -> ReadView:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """End the transaction."""
         self.transaction.end()
@@ -91,11 +74,6 @@ class ReadView:
     def remembered(self, key: object, ask: Callable[[], _Answer]) -> _Answer:
         """Return a cached answer of the store at this generation (see `Answers.remembered`)."""
         return self.manager.remembered(self.read, key, ask)
-
-    @property
-    def taken(self) -> int:
-        """Number of candidates per leg for the first plan."""
-        return self.plan.taken(compared=self.space is not None and self.plan.asks_vectors)
 
     @property
     def vectors(self) -> VectorRows | None:
@@ -109,11 +87,7 @@ class ReadView:
         return self.snapshot.links
 
     def candidates(self, tier: int) -> list[tuple[Pool, int]]:
-        """Return the candidates of each plan, and the number of full-text matches before the cut.
-
-        Args:
-            tier: place of the tier among the searched ones.
-        """
+        """Return the candidates of each plan, and the number of full-text matches before the cut."""
         plan = self.plan
         if plan.scans_words:
             return [self._nearest_by_words(tier, query) for query in range(len(self.plans))]
@@ -213,13 +187,6 @@ class ReadView:
         )
         return result[0]
 
-    def at_step(self, plan: SearchPlan) -> SearchPlan:
-        """Reduce a cascade to its step with matches, or to its last step without any."""
-        if len(plan.query.steps) < 2:
-            return plan
-        step = self.answered.get(id(plan))
-        return plan._replace(query=plan.query.at_step(-1 if step is None else step))
-
     def needs_fts5(self, plan: SearchPlan) -> bool:
         """Return True if FTS5 ranks a plan: full text is not in memory yet, or a term is a phrase."""
         return plan.asks_text and (self.snapshot.postings is None or plan.query.has_phrase)
@@ -233,6 +200,16 @@ class ReadView:
         from septet.sqlite.tables import fulltext
 
         return fulltext.counts(self.read, plan, self.remembered("term counts", dict[tuple[str, bool], int]))
+
+    def other_models(self) -> list[str]:
+        """Return the other models with vectors of the dimension of the space."""
+        from septet.sqlite.tables.vectors import models_of
+
+        space = self.space
+        if space is None:
+            return []
+        models = self.remembered(("models", space.dimensions), lambda: models_of(self.read, space.dimensions))
+        return [model for model in models if model != space.model]
 
     def mask(self) -> Mask:
         """Return the mask of slots that pass all filters ``(s,)``."""
@@ -249,23 +226,13 @@ class ReadView:
 
         step: int | None = None
         if plan.query.steps:
-            hits, step = fulltext.cascade(self.read, plan, self._look(plan))
+            hits, step = fulltext.cascade(self.read, plan, look(plan))
         else:
-            hits = fulltext.candidates(self.read, plan, self._look(plan))
+            hits = fulltext.candidates(self.read, plan, look(plan))
         if hits.fallback:
             self.fallbacks.add(id(plan))
         scores = np.array(hits.scores, dtype=np.float64)
         return self.snapshot.slots_of(hits.rows), scores, hits.matches, hits.whole, step
-
-    def _look(self, plan: SearchPlan) -> int:
-        # Enough to decide the small-corpus guard.
-        return plan.candidates if plan.limit is not None else max(plan.candidates, plan.profile.cuts.guard_below)
-
-    def _query(self, plan: SearchPlan, hits: tuple[Slots, NDArray[np.float64]] | None) -> tuple[Any, ...]:
-        query, vector = plan.query, plan.vector if self.space is not None and plan.asks_vectors else None
-        terms = query.terms if plan.asks_text else ()
-        steps = [step[1:] for step in query.steps] if query.steps else ()
-        return query.text, terms, query.words, query.grams, vector, hits, query.needed, steps
 
     def _space(self) -> tuple[Any, ...] | None:
         space = self.space
@@ -275,16 +242,6 @@ class ReadView:
         if self.plan.scores_memories:
             return (space.space, *vectors[:4], self.snapshot.sample_with_memories(space.space))
         return (space.space, *vectors[:5])
-
-    def _feedback(self) -> tuple[int, int, int, float] | None:
-        """Return the feedback rule; None if most entries have vectors, or several tiers must be comparable."""
-        missing, of = self.without_vectors
-        if self.plan.needs_ids or (self.space is not None and 3 * missing < 2 * of):
-            return None
-        if self.space is None and "feedback" not in self.plan.profile.text_columns:
-            return None
-        rule = self.plan.profile.text.feedback
-        return rule.rows, rule.terms, rule.agreeing, rule.covered
 
     def _now(self) -> float | None:
         return None if self.plan.include_expired else self.plan.now

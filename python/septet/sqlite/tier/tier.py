@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import SeptetError, StoreError
-from septet.model.vector import Space
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.ranking.pool import EMPTY, Candidate, Pool, numbers_of
@@ -22,15 +21,8 @@ from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import entries
 from septet.sqlite.tier.read_view import ReadView, open_read_view
 from septet.store.rows import MissingRows
-from septet.tiers.notes import (
-    constants_of_fts5,
-    model_assumed,
-    no_vectors,
-    rows_left_out,
-    vectors_disagree,
-    vectors_incomplete,
-)
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, SearchAgain, TierCandidates, TierFacts
+from septet.tiers.view import constants_of_fts5, no_vectors, rows_left_out
 
 if TYPE_CHECKING:
     from septet.listing import Listings
@@ -356,25 +348,10 @@ class LocalSession:
             notes.append(
                 Note("sidecar_damaged", cause, "no action is needed; check the disk if it happens again", name)
             )
-        space = view.space
-        if space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
+        if view.space is None and plan.vector is not None and plan.asks_vectors and view.mismatch is None:
             notes.append(no_vectors(name))
         spells = plan.asks_text and "trigram" in plan.profile.columns
         if spells and view.snapshot.postings is None and not manager.mistrusted:
             cause = "full text is not in memory yet: FTS5 ranks it, and the spelling of words is not compared"
             notes.append(Note("index_building", cause, "nothing, or optimize() once for later processes", name))
-        missing, of = view.without_vectors
-        if missing and plan.asks_vectors:
-            notes.append(vectors_incomplete(plan, missing, of, name))
-        if space is not None and view.disagrees and plan.asks_text:
-            notes.append(vectors_disagree(space.model, name))
-        if space is not None and plan.model is None and (others := self._other_models(space)):
-            notes.append(model_assumed(space.model, others, name))
-        return notes
-
-    def _other_models(self, space: Space) -> list[str]:
-        from septet.sqlite.tables.vectors import models_of
-
-        read, dimensions = self.view.read, space.dimensions
-        models = self.view.remembered(("models", dimensions), lambda: models_of(read, dimensions))
-        return [model for model in models if model != space.model]
+        return notes + view.vector_notes(name)

@@ -22,6 +22,8 @@ from septet.tiers.remote.packing import floats, packed, unpacked
 from septet.tiers.remote.plans import filter_data, filters_of
 
 MOST_KEYS = 8
+#: Fields that entries and candidates share.
+_FACTS = [name for name in Candidate._fields if name in Entry.__dataclass_fields__]
 
 
 def mirror_of(data: Mapping[str, Any]) -> ListingMirror:
@@ -150,26 +152,7 @@ def _placed(entry: Entry, values: Sequence[Value | None], request: Request) -> P
 def _candidate(entry: Entry) -> Candidate:
     """Return an entry as a candidate with row 0: a listing does not send row numbers."""
     span = entry.span
-    return Candidate(
-        row=0,
-        id=entry.id,
-        kind=entry.kind,
-        type=entry.type,
-        domain=entry.domain,
-        severity=entry.severity,
-        title=entry.title,
-        description=entry.description,
-        context=entry.context,
-        tags_json=json_text(entry.tags),
-        attrs_json=json_text(entry.attrs),
-        path=None if span is None else span.path,
-        first_line=None if span is None else span.first_line,
-        last_line=None if span is None else span.last_line,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-        valid_from=entry.valid_from,
-        valid_until=entry.valid_until,
-        parent=entry.parent,
-        source=entry.source,
-        trust=entry.trust,
-    )
+    path, first, last = (None, None, None) if span is None else (span.path, span.first_line, span.last_line)
+    facts: dict[str, Any] = {name: getattr(entry, name) for name in _FACTS}
+    facts |= {"tags_json": json_text(entry.tags), "attrs_json": json_text(entry.attrs)}
+    return Candidate(row=0, path=path, first_line=first, last_line=last, **facts)

@@ -39,7 +39,7 @@ def plan_data(plans: Sequence[SearchPlan]) -> dict[str, Any]:
     """Return plans that differ only in query and query vector as one JSON-ready value."""
     plan = plans[0]
     return {
-        "profile": _profile_data(plan.profile),
+        "profile": plan.profile.name if BUILTIN.get(plan.profile.name) is plan.profile else plan.profile.to_dict(),
         "limit": plan.limit,
         "candidates": plan.candidates,
         "filters": {name: filter_data(item) for name, item in plan.filters.items()},
@@ -54,8 +54,24 @@ def plan_data(plans: Sequence[SearchPlan]) -> dict[str, Any]:
         "scans_words": plan.scans_words,
         "typos": plan.typos,
         "needs_ids": plan.needs_ids,
-        "asked": None if plan.required is None else _words_data(plan.required),
-        "queries": [_query_data(query) for query in plans],
+        "asked": None
+        if plan.required is None
+        else {
+            "filters": list(plan.required.filters),
+            "text": plan.required.text,
+            "begun": list(plan.required.begun),
+            "cut": plan.required.cut,
+            "without": list(plan.required.without),
+        },
+        "queries": [
+            {
+                "text": query.query.text,
+                "plain": query.query == _plain(query.query.text),
+                "vector": None if query.vector is None else floats(query.vector.exact),
+                "comparable": query.comparable,
+            }
+            for query in plans
+        ],
     }
 
 
@@ -110,15 +126,6 @@ def _plans(data: Any) -> list[SearchPlan]:
     return [_with_query(base, item) for item in queries]
 
 
-def _query_data(plan: SearchPlan) -> dict[str, Any]:
-    return {
-        "text": plan.query.text,
-        "plain": plan.query == _plain(plan.query.text),
-        "vector": None if plan.vector is None else floats(plan.vector.exact),
-        "comparable": plan.comparable,
-    }
-
-
 def _with_query(plan: SearchPlan, data: Mapping[str, Any]) -> SearchPlan:
     text = utf8(data["text"], "query", QueryError, MOST_QUERY_CHARS)
     plain = _flag(data, "plain")
@@ -135,10 +142,6 @@ def _plain(text: str) -> TextQuery:
 
 
 # -- profiles ----------------------------------------------------------------------------------------------------------
-
-
-def _profile_data(profile: Profile) -> str | dict[str, Any]:
-    return profile.name if BUILTIN.get(profile.name) is profile else profile.to_dict()
 
 
 def _profile_of(data: Any) -> Profile:
@@ -208,16 +211,6 @@ def _no_filter(data: object) -> NoReturn:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
-
-
-def _words_data(words: RequiredWords) -> dict[str, Any]:
-    return {
-        "filters": list(words.filters),
-        "text": words.text,
-        "begun": list(words.begun),
-        "cut": words.cut,
-        "without": list(words.without),
-    }
 
 
 def _words_of(data: Mapping[str, Any], filters: Mapping[str, Filter]) -> RequiredWords:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, PlainValidator
 from pydantic_core import from_json
 from typing_extensions import NotRequired, TypedDict
@@ -26,53 +25,47 @@ _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 # -- numbers that travel as base64 -------------------------------------------------------------------------------------
 
 
-def _column(text: object) -> NDArray[np.float64]:
-    values = floats_of(text)
-    if np.isinf(values).any():
-        raise QueryError("wanted finite numbers, or NaN for an unknown one")
-    return values
+def _numbers(read: Callable[[object], Any], *checks: tuple[Callable[[Any], Any], str]) -> PlainValidator:
+    """Return a validator that reads numbers.
+
+    Args:
+        checks: each returns True for invalid numbers, with the message of the error.
+    """
+
+    def checked(text: object) -> Any:
+        values = read(text)
+        for fails, message in checks:
+            if fails(values):
+                raise QueryError(message)
+        return values
+
+    return PlainValidator(checked)
 
 
-def _components(text: object) -> NDArray[np.float32]:
-    values = singles_of(text)
-    if (np.abs(values) > LARGE).any():
-        raise QueryError("wanted vectors of unit length, or NaN")
-    return values
-
-
-def _vector(text: object) -> NDArray[np.float32]:
-    values = singles_of(text)
-    if not np.isfinite(values).all() or not values.any():
-        raise QueryError("wanted a vector of finite numbers that are not all zero")
-    return values
-
-
-def _limits(text: object) -> NDArray[np.float64]:
-    values = floats_of(text)
-    if np.isnan(values).any():
-        raise QueryError("wanted times, infinite where there is no limit")
-    return values
-
-
-def _wholes(text: object) -> list[int]:
-    values = wholes_of(text)
-    if values and min(values) < 0:
-        raise QueryError("wanted numbers of 0 or more")
-    return values
-
-
-def _steps(text: object) -> list[int]:
-    values = _wholes(text)
-    if values and max(values) > MOST_STEPS:
-        raise QueryError(f"wanted at most {MOST_STEPS:,} steps")
-    return values
-
-
+_NEGATIVE = (lambda values: min(values, default=0) < 0, "wanted numbers of 0 or more")
 #: The length of vectors.
 Dimensions = Annotated[int, Field(ge=1, le=65_536)]
-Column = Annotated[Any, PlainValidator(_column)]
-Wholes = Annotated[Any, PlainValidator(_wholes)]
-Steps = Annotated[Any, PlainValidator(_steps)]
+Column = Annotated[
+    Any, _numbers(floats_of, (lambda v: np.isinf(v).any(), "wanted finite numbers, or NaN for an unknown one"))
+]
+Components = Annotated[
+    Any, _numbers(singles_of, (lambda v: (np.abs(v) > LARGE).any(), "wanted vectors of unit length, or NaN"))
+]
+Vector = Annotated[
+    Any,
+    _numbers(
+        singles_of,
+        (lambda v: not np.isfinite(v).all() or not v.any(), "wanted a vector of finite numbers that are not all zero"),
+    ),
+]
+Limits = Annotated[
+    Any, _numbers(floats_of, (lambda v: np.isnan(v).any(), "wanted times, infinite where there is no limit"))
+]
+Wholes = Annotated[Any, _numbers(wholes_of, _NEGATIVE)]
+Steps = Annotated[
+    Any,
+    _numbers(wholes_of, _NEGATIVE, (lambda v: max(v, default=0) > MOST_STEPS, f"wanted at most {MOST_STEPS:,} steps")),
+]
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -109,7 +102,7 @@ class PoolAnswer(TypedDict):
     ids: Many[str] | None
     columns: dict[str, Column]
     labels: LabelsAnswer
-    vectors: NotRequired[tuple[Dimensions, Annotated[Any, PlainValidator(_components)]]]
+    vectors: NotRequired[tuple[Dimensions, Components]]
 
 
 def _pool(pool: PoolAnswer) -> PoolAnswer:
@@ -205,7 +198,7 @@ class LikenessAnswer(TypedDict):
     words: str
     document: str
     model: str | None
-    vector: Annotated[Any, PlainValidator(_vector)] | None
+    vector: Vector | None
 
 
 Value = str | bool | int | Finite
@@ -243,7 +236,6 @@ def _mirror(mirror: dict[str, Any]) -> dict[str, Any]:
     return mirror
 
 
-Limits = Annotated[Any, PlainValidator(_limits)]
 _MIRROR = TypedDict(
     "_MIRROR",
     {"state": str, "ids": NotRequired[Many[str]], "from": NotRequired[Limits], "until": NotRequired[Limits]},
