@@ -111,9 +111,9 @@ def _whole_recall(found: Sequence[Ranked]) -> list[str]:
     """Recall as documented, with all its lists."""
     settings = RecallSettings(sources=[{"name": one.corpus} for one in found])
     lists = [ranked for one in found for ranked in one.recalled]
-    weighted = recall_lists(lists, settings, query=found[0].query, now=NOW)
-    fused = fused_lists(weighted, k=settings.rrf_k, first_rank=0, limit=settings.most_results * settings.limit)
-    return [one.item.hit.id for one in fused]
+    counted = recall_lists(lists, settings, query=found[0].query, now=NOW)
+    most = settings.most_results * settings.limit
+    return [one.item.hit.id for one in fused_lists(counted, k=settings.rrf_k)[:most]]
 
 
 def _chunks(found: Ranked) -> RankedList:
