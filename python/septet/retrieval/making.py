@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.errors import QueryError, SeptetError
 from septet.inputs.arguments import called, real, shown, utf8
@@ -21,7 +21,7 @@ from septet.retrieval.planning.evidence import linked_contradictions
 from septet.retrieval.planning.knobs import Resolver
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.retriever import Retriever
-from septet.retrieval.rules import PlannedRules, RecallRules, Rules
+from septet.retrieval.rules import RecallRules, Rules
 
 if TYPE_CHECKING:
     from septet.retrieval.account.envelope import Envelope
@@ -59,34 +59,36 @@ def retriever_of(
         QueryError: an argument is invalid.
         StoreError: a configured vault cannot be opened.
     """
-    chosen = _configured(config, policy)
+    chosen = retrieval_config(config)
+    if policy is not None:
+        own = policy if isinstance(policy, Policy) else Policy.from_dict(policy, base=chosen.chosen_policy)
+        chosen = chosen.model_copy(update={"policy": own})
     called(on_retrieval, "on_retrieval", QueryError)
     called(secrets, "secrets", QueryError)
     if timeout_s is not None:
         timeout_s = real(timeout_s, "timeout_s", QueryError, 0.01, MAX_TIMEOUT_S)
-    knobs = chosen.chosen_policy
-    passed = _passed(corpora, partial(_of_vault, chosen, knobs))
-    wants_phrasings = chosen.profile != "recall" or chosen.search.query_expansion
+    knobs, is_recall = chosen.chosen_policy, chosen.profile == "recall"
+    wants_phrasings = not is_recall or chosen.search.query_expansion
     with ExitStack() as opened:
+        make = _Making(knowledge, chosen, knobs, open_vault, opened, clock)
+        passed = make.passed(corpora)
         expanding = None
         if expander is not None or wants_phrasings:
             expanding = expanding_of(chosen.expansion, expander=expander, secrets=secrets)
-            if expanding is None and chosen.search.query_expansion and chosen.profile == "recall":
+            if expanding is None and is_recall:
                 expanding = Unnamed()
         if expanding is not None:
             opened.callback(expanding.close)
-        if chosen.profile == "recall":
-            built, rules = _recalled(knowledge, chosen, open_vault, opened, clock)
-        else:
-            # Keys in the policy take precedence over the environment.
-            if secrets is not None or not knobs.secrets:
-                knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
-            built, rules = _planned(knowledge, chosen, knobs, open_vault, opened, clock)
+        # Keys in the policy take precedence over the environment.
+        if not is_recall and (secrets is not None or not knobs.secrets):
+            knobs = knobs.with_secrets(os.environ.get if secrets is None else secrets)
+            make = make._replace(policy=knobs)
+        built = make.recalled() if is_recall else make.planned()
         return Retriever(
             chosen,
             knobs,
-            {**built, **passed},
-            rules,
+            {**{corpus.name: corpus for corpus in built}, **passed},
+            RecallRules(chosen.search, clock) if is_recall else make.rules(),
             expanding=expanding,
             timeout_s=chosen.timeout_s if timeout_s is None else timeout_s,
             on_retrieval=on_retrieval,
@@ -96,160 +98,140 @@ def retriever_of(
         )
 
 
-def _configured(source: RetrievalConfigLike, policy: Policy | Mapping[str, Any] | None) -> RetrievalConfig:
-    """Return the configuration, with the given policy replacing its own."""
-    config = retrieval_config(source)
-    if policy is None:
-        return config
-    if isinstance(policy, Policy):
-        return config.model_copy(update={"policy": policy})
-    return config.model_copy(update={"policy": Policy.from_dict(policy, base=config.chosen_policy)})
+class _Making(NamedTuple):
+    """A retriever in the making; ``opened`` closes what is opened for it."""
 
+    knowledge: Knowledge
+    config: RetrievalConfig
+    policy: Policy
+    open_vault: OpenVault
+    opened: ExitStack
+    clock: Callable[[], float]
 
-def _of_vault(config: RetrievalConfig, policy: Policy, name: str, knowledge: Knowledge) -> Corpus:
-    """Return a caller's vault as a corpus: a source of a recall, or a docs mirror."""
-    if config.profile == "recall":
-        from septet.retrieval.recall.sources import VaultCorpus
+    def passed(self, corpora: Mapping[str, CorpusLike] | None) -> dict[str, Corpus]:
+        """Return the caller's corpora by name.
 
-        return VaultCorpus(name, knowledge)
-    from septet.retrieval.corpora.chunks import MirrorCorpus
+        Raises:
+            QueryError: a value is no corpus, or its name differs from its key.
+        """
+        if corpora is None:
+            return {}
+        if not isinstance(corpora, Mapping) or len(corpora) > MOST_CORPORA:
+            raise QueryError(f"corpora is {shown(corpora)}: wanted a dict of corpora by name, {MOST_CORPORA} at most")
+        by_name = {}
+        for name, corpus in corpora.items():
+            text = utf8(name, "a name in corpora", QueryError, 200)
+            if not (text.strip() and text.isprintable()):
+                raise QueryError(f"a name in corpora is {shown(text)}: wanted a printable name")
+            by_name[text] = corpus_of(text, corpus, self._of_vault)
+        return by_name
 
-    together = "septet" if config.profile == "septet" else None
-    return MirrorCorpus(knowledge, name=name, weight=policy.chunk_vector_fusion_weight, together=together)
+    def recalled(self) -> Sequence[Corpus]:
+        """Return the sources of a recall.
 
+        Raises:
+            StoreError: a vault cannot be opened.
+        """
+        from septet.retrieval.recall.sources import corpora_of
 
-def _passed(
-    corpora: Mapping[str, CorpusLike] | None, of_vault: Callable[[str, Knowledge], Corpus]
-) -> dict[str, Corpus]:
-    """Return the caller's corpora by name.
+        needed = {source.vault for source in self.config.search.sources}
+        paths = self.config.corpora.vaults
+        vaults = {name: self._opened(path) for name, path in paths.items() if name in needed}
+        return corpora_of(self.config.search, self.knowledge, vaults)
 
-    Raises:
-        QueryError: a value is no corpus, or its name differs from its key.
-    """
-    if corpora is None:
-        return {}
-    if not isinstance(corpora, Mapping) or len(corpora) > MOST_CORPORA:
-        raise QueryError(f"corpora is {shown(corpora)}: wanted a dict of corpora by name, {MOST_CORPORA} at most")
-    by_name = {}
-    for name, corpus in corpora.items():
-        text = utf8(name, "a name in corpora", QueryError, 200)
-        if not (text.strip() and text.isprintable()):
-            raise QueryError(f"a name in corpora is {shown(text)}: wanted a printable name")
-        by_name[text] = corpus_of(text, corpus, of_vault)
-    return by_name
+    def planned(self) -> Sequence[Corpus]:
+        """Return the corpora of a planned retrieval.
 
+        Raises:
+            ProfileError: a path or a server of the configuration is invalid.
+            StoreError: a vault cannot be opened.
+        """
+        from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus
+        from septet.retrieval.corpora.graph import GraphCorpus
+        from septet.retrieval.corpora.memory import MemoryCorpus
 
-def _recalled(
-    knowledge: Knowledge,
-    config: RetrievalConfig,
-    open_vault: OpenVault,
-    opened: ExitStack,
-    clock: Callable[[], float],
-) -> tuple[dict[str, Corpus], Rules]:
-    from septet.retrieval.recall.sources import corpora_of
+        knowledge, named, policy = self.knowledge, self.config.corpora, self.policy
+        is_documented = policy.evidence == "documented"
+        chunks: Any = {"weight": policy.chunk_vector_fusion_weight, "together": self._together}
+        corpora: list[Corpus] = [
+            MemoryCorpus(
+                knowledge,
+                kinds=named.memory_kinds,
+                roots=named.memory_roots,
+                k1=policy.memory_bm25_k1,
+                b=policy.memory_bm25_b,
+                together=self._together,
+                contradictions=is_documented,
+                clock=self.clock,
+                # As documented, a stop word counts as a match.
+                stop_words=() if is_documented else policy.verification_stop_words,
+            ),
+            GraphCorpus(knowledge, together=self._together),
+            ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, **chunks),
+        ]
+        if named.docs is not None:
+            corpora.append(MirrorCorpus(self._opened(named.docs), **chunks))
+        if named.repository is not None:
+            from septet.retrieval.corpora.folders import Folder, InventoryCorpus
+            from septet.retrieval.corpora.semantic import SemanticFilesCorpus
+            from septet.retrieval.corpora.symbols import SymbolCorpus
 
-    needed = {source.vault for source in config.search.sources if source.vault is not None}
-    vaults: dict[str, Knowledge] = {}
-    for name, path in config.corpora.vaults.items():
-        if name in needed:
-            vault = open_vault(path)
-            opened.callback(vault.close)
-            vaults[name] = vault
-    return {corpus.name: corpus for corpus in corpora_of(config.search, knowledge, vaults)}, RecallRules(
-        config.search, clock
-    )
+            # They share one scan.
+            skip, most = policy.repo_inventory_skip_dirs, policy.repo_inventory_max_files
+            folder = Folder(named.repository, skip=skip, most_files=most)
+            corpora += [
+                InventoryCorpus(folder, words="all" if policy.words == "substring" else "natural"),
+                SymbolCorpus(folder, contract=named.contract, knowledge=knowledge),
+                SemanticFilesCorpus(folder, knowledge, **chunks),
+            ]
+        if policy.web_enabled:
+            from septet.retrieval.corpora.web import WebCorpus
 
+            web = WebCorpus(policy, knowledge)
+            self.opened.callback(web.close)
+            corpora.append(web)
+        return corpora
 
-def _planned(
-    knowledge: Knowledge,
-    config: RetrievalConfig,
-    policy: Policy,
-    open_vault: OpenVault,
-    opened: ExitStack,
-    clock: Callable[[], float],
-) -> tuple[dict[str, Corpus], Rules]:
-    """Return the corpora by name, and the rules; ``opened`` closes what is opened here.
+    def rules(self) -> Rules:
+        """Return the rules of a planned retrieval."""
+        config, policy = self.config, self.policy
+        order: Callable[[Sequence[RankedList]], Ordered]
+        if config.profile != "septet":
+            weights = {
+                "memory": policy.memory_vector_fusion_weight,
+                "document_chunks": policy.chunk_vector_fusion_weight,
+            }
+            order = partial(within_corpora, weights=weights, k=policy.rrf_k)
+        elif config.fusion == "rrf":
+            order = partial(by_rank, k=config.fusion_k, first_rank=1)
+        else:
+            order = partial(by_likelihood, k=config.fusion_k)
+        linked = partial(_contradicting, self.knowledge) if policy.evidence == "calibrated" else None
+        return Rules(policy, order, limit=config.limit, hops=config.hops, contradicting=linked)
 
-    Raises:
-        ProfileError: a path or a server of the configuration is invalid.
-        StoreError: a vault cannot be opened.
-    """
-    corpora = [
-        *_of_vaults(knowledge, config, policy, open_vault, opened, clock),
-        *_of_folder(knowledge, config, policy),
-    ]
-    if policy.web_enabled:
-        from septet.retrieval.corpora.web import WebCorpus
+    @property
+    def _together(self) -> str | None:
+        """The profile for searches of a vault; None if the legs are fused as documented.
 
-        web = WebCorpus(policy, knowledge)
-        opened.callback(web.close)
-        corpora.append(web)
-    linked = partial(_contradicting, knowledge) if policy.evidence == "calibrated" else None
-    rules = PlannedRules(policy, _order(config, policy), limit=config.limit, hops=config.hops, contradicting=linked)
-    return {corpus.name: corpus for corpus in corpora}, rules
+        In the documented fusion a hit of one leg keeps its whole score, and so may precede hits of both.
+        """
+        return "septet" if self.config.profile == "septet" else None
 
+    def _of_vault(self, name: str, knowledge: Knowledge) -> Corpus:
+        """Return a caller's vault as a corpus: a source of a recall, or a docs mirror."""
+        if self.config.profile == "recall":
+            from septet.retrieval.recall.sources import VaultCorpus
 
-def _of_vaults(
-    knowledge: Knowledge,
-    config: RetrievalConfig,
-    policy: Policy,
-    open_vault: OpenVault,
-    opened: ExitStack,
-    clock: Callable[[], float],
-) -> list[Corpus]:
-    from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus
-    from septet.retrieval.corpora.graph import GraphCorpus
-    from septet.retrieval.corpora.memory import MemoryCorpus
+            return VaultCorpus(name, knowledge)
+        from septet.retrieval.corpora.chunks import MirrorCorpus
 
-    named, weight = config.corpora, policy.chunk_vector_fusion_weight
-    together = _together(config)
-    corpora: list[Corpus] = [
-        MemoryCorpus(
-            knowledge,
-            kinds=named.memory_kinds,
-            roots=named.memory_roots,
-            k1=policy.memory_bm25_k1,
-            b=policy.memory_bm25_b,
-            together=together,
-            contradictions=policy.evidence == "documented",
-            clock=clock,
-            # As documented, a stop word counts as a match.
-            stop_words=() if policy.evidence == "documented" else policy.verification_stop_words,
-        ),
-        GraphCorpus(knowledge, together=together),
-        ChunkCorpus(knowledge, kinds=named.chunk_kinds, without=named.memory_roots, weight=weight, together=together),
-    ]
-    if named.docs is not None:
-        mirror = open_vault(named.docs)
-        opened.callback(mirror.close)
-        corpora.append(MirrorCorpus(mirror, weight=weight, together=together))
-    return corpora
+        weight = self.policy.chunk_vector_fusion_weight
+        return MirrorCorpus(knowledge, name=name, weight=weight, together=self._together)
 
-
-def _of_folder(knowledge: Knowledge, config: RetrievalConfig, policy: Policy) -> list[Corpus]:
-    """Return the corpora of a repository; they share one scan of its folders."""
-    named = config.corpora
-    if named.repository is None:
-        return []
-    from septet.retrieval.corpora.folders import Folder, InventoryCorpus
-    from septet.retrieval.corpora.semantic import SemanticFilesCorpus
-    from septet.retrieval.corpora.symbols import SymbolCorpus
-
-    skip, most = policy.repo_inventory_skip_dirs, policy.repo_inventory_max_files
-    folder = Folder(named.repository, skip=skip, most_files=most)
-    return [
-        InventoryCorpus(folder, words="all" if policy.words == "substring" else "natural"),
-        SymbolCorpus(folder, contract=named.contract, knowledge=knowledge),
-        SemanticFilesCorpus(folder, knowledge, weight=policy.chunk_vector_fusion_weight, together=_together(config)),
-    ]
-
-
-def _together(config: RetrievalConfig) -> str | None:
-    """Return the profile for searches of a vault; None if the legs are fused as documented.
-
-    In the documented fusion a hit of one leg keeps its whole score, and so may precede hits of both.
-    """
-    return "septet" if config.profile == "septet" else None
+    def _opened(self, path: str) -> Any:
+        vault = self.open_vault(path)
+        self.opened.callback(vault.close)
+        return vault
 
 
 def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:
@@ -262,12 +244,3 @@ def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:
         # The hits stay; the corpora of an unreadable vault add notes.
         return 0
     return linked_contradictions(ids, links)
-
-
-def _order(config: RetrievalConfig, policy: Policy) -> Callable[[Sequence[RankedList]], Ordered]:
-    if config.profile == "septet":
-        if config.fusion == "rrf":
-            return partial(by_rank, k=config.fusion_k, first_rank=1)
-        return partial(by_likelihood, k=config.fusion_k)
-    weights = {"memory": policy.memory_vector_fusion_weight, "document_chunks": policy.chunk_vector_fusion_weight}
-    return partial(within_corpora, weights=weights, k=policy.rrf_k)

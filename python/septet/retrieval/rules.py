@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from septet.retrieval.corpus import CorpusRequest, Item, RankedList, RetrievalMode
 from septet.retrieval.ordering import HYBRID, VECTOR, Ordered, answered_lists, by_rank
-from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of, is_better, wants_verification
+from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of, wants_verification
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.planner import looks_like_code
 from septet.retrieval.planning.planner import plan as make_plan
@@ -65,47 +66,6 @@ class Round(NamedTuple):
     request: CorpusRequest
 
 
-def _judgement_of(query: str, answers: Sequence[Reply], policy: Policy, *, linked: int = 0) -> Judgement:
-    """Return the judgement of the replies to all phrasings of a query.
-
-    Args:
-        query: the original phrasing.
-        policy: selects the kind of evidence.
-        linked: number of hits that contradict another by a link, in addition to those that corpora report.
-    """
-    answered_corpora = [(reply.corpus, reply.answered) for reply in answers if reply.answered is not None]
-    keys: dict[str, dict[str, float]] = {reply.corpus: {} for reply in answers}
-    confidences: dict[str, float | None] = {}
-    for name, answered in answered_corpora:
-        for ranked in answered.lists:
-            for item in ranked.items:
-                keys[name][item.key] = max(item.hit.score, keys[name].get(item.key, item.hit.score))
-        known = [value for value in (confidences.get(name), answered.confidence) if value is not None]
-        confidences[name] = max(known, default=None)
-    counts = {name: len(scores) for name, scores in keys.items()}
-    best = next((name for name in (*FIRST, *counts) if counts.get(name)), None)
-    top = None if best is None else max(keys[best].values())
-    contradictions = linked + sum(answered.contradictions for _, answered in answered_corpora)
-    fallback = any(answered.fallback for _, answered in answered_corpora)
-    code_like = looks_like_code(query, policy)
-    if policy.evidence == "calibrated":
-        evidence = calibrated_evidence(
-            {name: confidences.get(name) for name, count in counts.items() if count},
-            counts,
-            top_score=top,
-            contradictions=contradictions,
-            code_like=code_like,
-            fallback=fallback,
-            policy=policy,
-        )
-    else:
-        evidence = evidence_of(
-            counts, top, contradictions=contradictions, code_like=code_like, fallback=fallback, policy=policy
-        )
-    confidence = max((value for value in confidences.values() if value is not None), default=None)
-    return Judgement(evidence, len(counts), confidence)
-
-
 def used_backends(answer: CorpusAnswer) -> tuple[str, ...]:
     """Return the backends that produced hits: none by words if vectors alone did, and the reverse."""
     lists = [ranked for ranked in answer.lists if ranked.items]
@@ -128,133 +88,10 @@ WEB = "web_research"
 PLANNED_LIMIT = 10
 
 
-class Rules(Protocol):
-    """The rules by which a profile turns replies into hits, and searches again."""
+class Rules:
+    """The rules by which replies become hits, and a retrieval searches again: those of a planned retrieval.
 
-    @property
-    def limit(self) -> int:
-        """Maximum items in each list by default."""
-
-    @property
-    def most(self) -> int:
-        """Maximum hits by default."""
-
-    def plan(
-        self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
-    ) -> RetrievalPlan:
-        """Return the plan; the caller may name corpora and a mode.
-
-        Raises:
-            QueryError: a corpus is unknown.
-        """
-
-    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
-        """Return the fused order of replies."""
-
-    def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
-        """Return the judgement of the order."""
-
-    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
-        """Return the rewritten query of a second wave and its reason; None for no second wave."""
-
-    def is_better(self, first: Judgement, second: Judgement) -> bool:
-        """Return True if the second of two waves replaces the first."""
-
-    def hops(self, plan: RetrievalPlan) -> int:
-        """Return the maximum number of follow-up hops."""
-
-    def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
-        """Return the follow-up queries of an order; empty if the evidence suffices."""
-
-    def kept(self, ordered: Ordered) -> int:
-        """Return how many items of an order, best first, score high enough to be hits."""
-
-    def least_score(self, ordered: Ordered) -> float:
-        """Return the minimum score of a hit."""
-
-
-class RecallRules:
-    """A recall: all lists by reciprocal rank, k 60, ranks from 0; one wave, and no judgement.
-
-    Args:
-        settings: of the recall.
-        clock: returns the present, from which ages are counted, in epoch seconds.
-    """
-
-    def __init__(self, settings: RecallSettings, clock: Callable[[], float]) -> None:
-        self._settings, self._clock, self._policy = settings, clock, Policy()
-        self.limit = settings.limit
-        self.most = int(settings.recall.max_results)
-
-    def plan(
-        self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
-    ) -> RetrievalPlan:
-        """Return the plan that searches every source.
-
-        Raises:
-            QueryError: a corpus named by the caller is unknown.
-        """
-        plan = make_plan(
-            query,
-            policy=self._policy,
-            intent="broad_research",
-            mode=mode,
-            corpora=corpora,
-            available=available,
-        )
-        if corpora is not None:
-            return replace(plan, allow_verification_pass=False)
-        why = "a recall searches every source"
-        return replace(
-            plan,
-            corpora=tuple(available),
-            allow_verification_pass=False,
-            rationale=(why,),
-            notes=(),
-            overrides=(),
-            reasons=tuple((name, why) for name in available),
-        )
-
-    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
-        """Return the order of the lists that count."""
-        settings = self._settings
-        answered = answered_lists(answers)
-        lists = recall_lists(answered, settings, query=request.query, now=self._clock(), scope=request.scope)
-        return by_rank(lists, k=settings.rrf_k, first_rank=0)
-
-    def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
-        """Return the documented numbers, which a recall does not act on."""
-        return _judgement_of(request.query, answers, self._policy)
-
-    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
-        """Return None: one wave is all."""
-        return None
-
-    def is_better(self, first: Judgement, second: Judgement) -> bool:
-        """Return False."""
-        return False
-
-    def hops(self, plan: RetrievalPlan) -> int:
-        """Return 0."""
-        return 0
-
-    def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
-        """Return none."""
-        return ()
-
-    def kept(self, ordered: Ordered) -> int:
-        """Return the number of good items: at least three, at most ``most_results`` times the limit of a list."""
-        least = self.least_score(ordered)
-        enough = max(min(3, len(ordered.items)), sum(1 for item in ordered.items if item.fused.score >= least))
-        return min(enough, self._settings.most_results * self._settings.limit)
-
-    def least_score(self, ordered: Ordered) -> float:
-        """Return the relevance floor's share of the best score."""
-        return self._settings.recall.relevance_floor * max((item.fused.score for item in ordered.items), default=0.0)
-
-
-class PlannedRules:
-    """A planned retrieval: the documented plan, evidence, verification and follow-ups, by the knobs of a policy.
+    They are the documented plan, evidence, verification and follow-ups, by the knobs of a policy.
 
     Args:
         policy: the knobs.
@@ -262,6 +99,10 @@ class PlannedRules:
         limit: of hits, and of each list; None for 10.
         hops: follow-up hops in every plan; None for the policy's in plans that use the web.
         contradicting: counts the items that contradict another one; None to not count.
+
+    Attributes:
+        limit: maximum items in each list by default.
+        most: maximum hits by default.
     """
 
     def __init__(
@@ -279,7 +120,7 @@ class PlannedRules:
     def plan(
         self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
     ) -> RetrievalPlan:
-        """Return the plan of the heuristics.
+        """Return the plan of the heuristics; the caller may name corpora and a mode.
 
         Raises:
             QueryError: a corpus named by the caller is unknown.
@@ -287,18 +128,42 @@ class PlannedRules:
         return make_plan(query, policy=self._policy, mode=mode, corpora=corpora, available=available)
 
     def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
-        """Return the order of all lists."""
+        """Return the fused order of all lists."""
         return self._order(answered_lists(answers))
 
     def judge(self, request: CorpusRequest, answers: Sequence[Reply], ordered: Ordered) -> Judgement:
-        """Return the documented or calibrated judgement, by the policy."""
+        """Return the documented or calibrated judgement of the replies to all phrasings, by the policy."""
         linked = 0
         if self._contradicting is not None and not (request.deadline is not None and request.deadline.passed):
             linked = self._contradicting([item.item for item in ordered.items[: request.limit]])
-        return _judgement_of(request.query, answers, self._policy, linked=linked)
+        corpora = [(reply.corpus, reply.answered) for reply in answers if reply.answered is not None]
+        keys: dict[str, dict[str, float]] = {reply.corpus: {} for reply in answers}
+        confidences: dict[str, float | None] = {}
+        for name, answered in corpora:
+            for ranked in answered.lists:
+                for item in ranked.items:
+                    keys[name][item.key] = max(item.hit.score, keys[name].get(item.key, item.hit.score))
+            known = [value for value in (confidences.get(name), answered.confidence) if value is not None]
+            confidences[name] = max(known, default=None)
+        counts = {name: len(scores) for name, scores in keys.items()}
+        best = next((name for name in (*FIRST, *counts) if counts.get(name)), None)
+        top = None if best is None else max(keys[best].values())
+        numbers: dict[str, Any] = {
+            "contradictions": linked + sum(answered.contradictions for _, answered in corpora),
+            "code_like": looks_like_code(request.query, self._policy),
+            "fallback": any(answered.fallback for _, answered in corpora),
+            "policy": self._policy,
+        }
+        if self._policy.evidence == "calibrated":
+            by_corpus = {name: confidences.get(name) for name, count in counts.items() if count}
+            evidence = calibrated_evidence(by_corpus, counts, top_score=top, **numbers)
+        else:
+            evidence = evidence_of(counts, top, **numbers)
+        confidence = max((value for value in confidences.values() if value is not None), default=None)
+        return Judgement(evidence, len(counts), confidence)
 
     def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
-        """Return the rewritten query and the reason if the evidence is weak and the rewritten query differs."""
+        """Return the rewritten query of a second wave and its reason; None for no second wave."""
         rewritten = rewritten_query(plan.query, self._policy)
         why = wants_verification(
             judgement.evidence,
@@ -310,37 +175,80 @@ class PlannedRules:
         )
         return None if why is None or rewritten is None else (rewritten, why)
 
-    def is_better(self, first: Judgement, second: Judgement) -> bool:
-        """Return True if quality or diversity is higher."""
-        return is_better(first.evidence, second.evidence)
-
     def hops(self, plan: RetrievalPlan) -> int:
-        """Return the hops of the configuration, or the policy's for plans that use the web."""
+        """Return the maximum follow-up hops: those of the configuration, or the policy's for plans that use the web."""
         if self._hops is not None:
             return self._hops
         return self._policy.web_search_max_hops if WEB in plan.corpora else 0
 
     def follow_ups(self, request: CorpusRequest, judgement: Judgement, ordered: Ordered) -> Sequence[str]:
-        """Return the next queries; empty if the quality reaches the policy's target."""
+        """Return the follow-up queries of an order; empty if the quality reaches the policy's target."""
         if not continues(judgement.evidence.evidence_quality, 1, self._policy):
             return ()
-        best = ordered.items[: self.most]
         flagged = judgement.evidence.contradiction_count
-        clues = [
-            Clue(_share(item.item.hit.confidence), item.item.hit.snippet, place < flagged)
-            for place, item in enumerate(best)
-        ]
+        clues = []
+        for place, item in enumerate(ordered.items[: self.most]):
+            hit = item.item.hit
+            # Hits of other programs carry no confidence.
+            clues.append(Clue(hit.confidence if hit.confidence > 0 else None, hit.snippet, place < flagged))
         return follow_up_queries(request.query, clues, self._policy)
 
     def kept(self, ordered: Ordered) -> int:
-        """Return the number of all items."""
+        """Return how many items of an order, best first, score high enough to be hits."""
         return len(ordered.items)
 
     def least_score(self, ordered: Ordered) -> float:
-        """Return 0: no hit is dropped by score."""
+        """Return the minimum score of a hit."""
         return 0.0
 
 
-def _share(confidence: float) -> float | None:
-    # Hits of other programs carry no confidence.
-    return confidence if confidence > 0 else None
+class RecallRules(Rules):
+    """A recall: all lists by reciprocal rank, k 60, ranks from 0; one wave, whose evidence is only reported.
+
+    Args:
+        settings: of the recall.
+        clock: returns the present, from which ages are counted, in epoch seconds.
+    """
+
+    def __init__(self, settings: RecallSettings, clock: Callable[[], float]) -> None:
+        order = partial(by_rank, k=settings.rrf_k, first_rank=0)
+        super().__init__(Policy(), order, limit=settings.limit, hops=0)
+        self._settings, self._clock = settings, clock
+        self.most = int(settings.recall.max_results)
+
+    def plan(
+        self, query: str, corpora: Iterable[str] | None, mode: RetrievalMode | None, available: Sequence[str]
+    ) -> RetrievalPlan:
+        """Return the plan that searches every source.
+
+        Raises:
+            QueryError: a corpus named by the caller is unknown.
+        """
+        plan = make_plan(
+            query, policy=self._policy, intent="broad_research", mode=mode, corpora=corpora, available=available
+        )
+        plan = replace(plan, allow_verification_pass=False)
+        if corpora is not None:
+            return plan
+        why = "a recall searches every source"
+        reasons = tuple((name, why) for name in available)
+        return replace(plan, corpora=tuple(available), rationale=(why,), notes=(), overrides=(), reasons=reasons)
+
+    def order(self, request: CorpusRequest, answers: Sequence[Reply]) -> Ordered:
+        """Return the order of the lists that count."""
+        lists, now = answered_lists(answers), self._clock()
+        return self._order(recall_lists(lists, self._settings, query=request.query, now=now, scope=request.scope))
+
+    def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
+        """Return None: one wave is all."""
+        return None
+
+    def kept(self, ordered: Ordered) -> int:
+        """Return the number of good items: at least three, at most ``most_results`` times the limit of a list."""
+        least = self.least_score(ordered)
+        enough = max(min(3, len(ordered.items)), sum(1 for item in ordered.items if item.fused.score >= least))
+        return min(enough, self._settings.most_results * self._settings.limit)
+
+    def least_score(self, ordered: Ordered) -> float:
+        """Return the relevance floor's share of the best score."""
+        return self._settings.recall.relevance_floor * max((item.fused.score for item in ordered.items), default=0.0)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest
+from septet.retrieval.planning.evidence import is_better
 from septet.retrieval.rules import Reason, Round, Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
@@ -58,7 +59,7 @@ class Runner:
             again = request._replace(query=rewritten, mode="hybrid")
             wave = ask(corpora, again, self._threads, required=False)
             second = self._round("verification", why, again, wave)._replace(used=False)
-            if self._rules.is_better(first.judgement, second.judgement):
+            if is_better(first.judgement.evidence, second.judgement.evidence):
                 first, second = first._replace(used=False), second._replace(used=True)
             rounds = [first, second]
         if plan.allow_verification_pass:
