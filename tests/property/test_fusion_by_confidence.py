@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieved import hit
-from septet.errors import QueryError
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import changed_hit, rrf
-from septet.retrieval.ordering import by_confidence, confident
+from septet.retrieval.ordering import by_confidence
 
 keys = st.sampled_from("abcdefgh")
 shares = st.integers(0, 20).map(lambda tenths: tenths / 20)
 likely = st.dictionaries(keys, shares, max_size=8)
-several = st.lists(likely, max_size=5)
 names = st.sampled_from(["text", "vector"])
 corpora = st.sampled_from(["docs", "code", "guide"])
 
@@ -47,42 +44,10 @@ def counted(scores):
 lists_of = st.lists(st.tuples(likely, names, corpora), max_size=5)
 
 
-@given(several, st.data())
-def test_doubts_multiply_as_fractions_do(lists, data):
-    weights = data.draw(st.lists(st.integers(0, 3), min_size=len(lists), max_size=len(lists)))
-    doubt = {}
-    for scores, weight in zip(lists, weights):
-        for key, share in scores.items() if weight else ():
-            doubt[key] = doubt.get(key, Fraction(1)) * (1 - Fraction(share)) ** weight
-    found = confident(lists, weights)
-    assert by_key(found) == pytest.approx({key: float(1 - left) for key, left in doubt.items()}, abs=1e-9)
-    assert all(math.isclose(math.fsum(part for _, _, part in one.parts), one.score, abs_tol=1e-12) for one in found)
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-
-
-@given(likely)
-def test_what_one_list_alone_holds_keeps_its_probability(scores):
-    assert by_key(confident([scores])) == pytest.approx(scores, abs=1e-9)
-    assert by_key(confident([{}, scores, {}])) == by_key(confident([scores]))
-
-
-@given(several, st.data(), shares)
-def test_more_confidence_never_lowers_a_score_or_a_place(lists, data, more):
-    at = [place for place, scores in enumerate(lists) if scores]
-    assume(at)
-    place = data.draw(st.sampled_from(at))
-    key = data.draw(st.sampled_from(sorted(lists[place])))
-    assume(more >= lists[place][key])
-    raised = [{**scores, key: more} if here == place else scores for here, scores in enumerate(lists)]
-    before, after = confident(lists), confident(raised)
-    assert by_key(after)[key] >= by_key(before)[key]
-    assert [one.key for one in after].index(key) <= [one.key for one in before].index(key)
-
-
-@given(several, st.data())
-def test_the_order_of_the_lists_decides_between_equal_scores_alone(lists, data):
-    order = data.draw(st.permutations(range(len(lists))))
-    assert by_key(confident([lists[at] for at in order])) == by_key(confident(lists))
+def united(lists):
+    """The probability of each key by noisy or: the doubts of its lists multiply."""
+    keys = {key for scores in lists for key in scores}
+    return {key: 1 - math.prod(1 - scores.get(key, 0.0) for scores in lists) for key in keys}
 
 
 @given(lists_of)
@@ -95,7 +60,7 @@ def test_each_kind_of_evidence_counts_once(drawn):
         for key, share in counted(scores).items():
             own = highest.setdefault(name, {})
             own[key] = min(0.999, max(share, own.get(key, 0.0)))
-    assert by_key(one.fused for one in found) == pytest.approx(by_key(confident(highest.values())), abs=1e-12)
+    assert by_key(one.fused for one in found) == pytest.approx(united(highest.values()), abs=1e-12)
     assert [one.item.hit.score for one in found] == [one.fused.score for one in found]
 
 
@@ -160,22 +125,3 @@ def test_another_phrasing_is_three_quarters_of_the_evidence(words, other):
     own, less = counted(words), {key: 1 - (1 - share) ** 0.75 for key, share in counted(other).items()}
     wanted = {key: min(0.999, max(own.get(key, 0.0), less.get(key, 0.0))) for key in words.keys() | other.keys()}
     assert by_key(one.fused for one in found) == pytest.approx(wanted, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: confident([{"a": 1.5}]), "list 0 gives 'a' 1.5"),
-        (lambda: confident([{}, {"a": -0.1}]), "list 1 gives 'a' -0.1"),
-        (lambda: confident([{"a": math.inf}]), "list 0 gives 'a' inf"),
-        (lambda: confident([{"a": 0.5}], [1, 2]), "2 weights for 1 lists"),
-        (lambda: confident([{"a": 0.5}], [-1]), r"weights\[0\] is -1"),
-    ],
-)
-def test_what_is_no_probability_is_said(call, said):
-    with pytest.raises(QueryError, match=said):
-        call()
-
-
-def test_an_unknown_probability_is_as_if_it_had_not_been_found():
-    assert confident([{"a": math.nan, "b": 0.5}]) == confident([{"b": 0.5}])

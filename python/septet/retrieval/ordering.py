@@ -8,11 +8,9 @@ all corpora by how likely they answer the query.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.errors import QueryError
-from septet.inputs.arguments import real, shown
 from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import Fused, FusedItem, bounded_k, changed_hit, convex, fused_lists, items_of, rrf
@@ -33,38 +31,6 @@ _MOST = 1 - 1e-12
 #: Confidences above 0.999 are ordered by rank: they do not discriminate, and without the cap no certain hit of another
 #: phrasing could precede the last certain hit of the query.
 _SURE_NATS = -math.log1p(-0.999)
-
-
-def confident(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None = None) -> list[Fused]:
-    """Fuse probabilities by noisy or: ``1 - product of (1 - p) ** weight`` (Pearl 1988).
-
-    A key in one list keeps its probability. Ties keep first-seen order. NaN means unknown: the key is skipped in that
-    list.
-
-    Args:
-        lists: probabilities by key, 0 to 1.
-        weights: multiplicity of each list, 0 to 1e9; None for 1 each.
-
-    Returns:
-        The keys by descending probability; the parts of a score are shares of it.
-
-    Raises:
-        QueryError: a probability or a weight is out of range, or the number of weights differs from the number of
-            lists.
-    """
-    probabilities = [_probabilities(scores, place) for place, scores in enumerate(lists)]
-    factors = [1.0] * len(probabilities) if weights is None else list(weights)
-    if len(factors) != len(probabilities):
-        raise QueryError(f"{len(factors)} weights for {len(probabilities)} lists: pass one weight per list")
-    parts: dict[str, list[tuple[int, int, float]]] = {}
-    for place, (scores, factor) in enumerate(zip(probabilities, factors)):
-        weight = real(factor, f"weights[{place}]", QueryError, 0, 1e9)
-        order = sorted(scores, key=lambda key: -scores[key])
-        ranks = {key: rank for rank, key in enumerate(order)}
-        for key, likely in scores.items() if weight else ():
-            # Removed doubt in nats; nats add up.
-            parts.setdefault(key, []).append((place, ranks[key], -weight * math.log1p(-min(likely, _MOST))))
-    return sorted((_fused(key, shares) for key, shares in parts.items()), key=lambda item: -item.score)
 
 
 def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> list[FusedItem]:
@@ -135,7 +101,7 @@ def _descending(values: Sequence[float]) -> list[float]:
 
 
 def _fused(key: str, parts: Sequence[tuple[int, int, float]]) -> Fused:
-    """Return an item with its probability, divided among the lists in proportion to their nats."""
+    """Return an item with its probability by noisy or (Pearl 1988), divided among the lists by their nats."""
     nats = math.fsum(part for _, _, part in parts)
     score = -math.expm1(-nats)
     shares = [(place, rank, score * part / nats if nats > 0 else 0.0) for place, rank, part in parts]
@@ -166,16 +132,6 @@ def _mixed(likely: Sequence[Fused], unrated: Sequence[tuple[int, RankedList]], k
                 parts += [(place, rank_in, part * share) for (place, rank_in, _), share in zip(source.parts, shares)]
         fused.append(item._replace(parts=tuple(sorted(parts))))
     return fused
-
-
-def _probabilities(scores: Mapping[str, float], place: int) -> dict[str, float]:
-    known = {key: score for key, score in scores.items() if not math.isnan(score)}
-    for key, score in known.items():
-        if not 0 <= score <= 1:
-            raise QueryError(
-                f"list {place} gives {shown(key)} {score}: wanted a probability, 0 to 1, or NaN for unknown"
-            )
-    return known
 
 
 #: The list fused from the words and the vectors of one corpus.
