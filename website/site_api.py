@@ -96,7 +96,7 @@ PAGES = (
         "Retrieval",
         "Several corpora as one answer. [The guide](../retrieval.md) has examples.",
         "retrieval",
-        "retrieval retrieval.planning.planner.plan retrieval.planning.feedback.tuned "
+        "retrieval retrieval.planning.planner.plan retrieval.planning.evidence.tuned "
         "retrieval.expansion.chat.expanding_of",
     ),
     Subject(

@@ -11,10 +11,10 @@ from golden.differences import differs
 from golden.loader import other_recording
 from septet.evaluation.measures import groundedness, term_recall
 from septet.retrieval.account.envelope import retrieval_tier
-from septet.retrieval.planning.context import Passage, selected_passages
 from septet.retrieval.planning.evidence import BUCKETS, evidence_of, wants_verification
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.queries import Clue, _names, follow_up_queries, found_in, rewritten_query, route
+from septet.retrieval.recall.presenting import Passage, selected_passages
 
 RECORDED = Policy(words="substring")
 #: The corpus of each recorded place; two corpora rank the same paths.

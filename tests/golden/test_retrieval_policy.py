@@ -9,7 +9,7 @@ import pytest
 
 from golden.loader import other_recording
 from septet import ProfileError
-from septet.retrieval.planning.feedback import tuned
+from septet.retrieval.planning.evidence import tuned
 from septet.retrieval.planning.policy import Policy
 
 CLAMPS = other_recording("vox-policy-clamps")["cases"]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from septet import QueryError
 from septet.evaluation.measures import groundedness, term_recall
-from septet.retrieval.planning.context import Passage, selected_passages
 from septet.retrieval.planning.policy import Policy
 from septet.retrieval.planning.queries import Clue, continues, follow_up_queries, rewritten_query, route
+from septet.retrieval.recall.presenting import Passage, selected_passages
 
 RECORDED = Policy(words="substring")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)

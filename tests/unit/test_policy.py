@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import ProfileError, QueryError
-from septet.retrieval.planning.feedback import recent_mean, tuned
+from septet.retrieval.planning.evidence import recent_mean, tuned
 from septet.retrieval.planning.knobs import OURS, SECRETS, THEIRS
 from septet.retrieval.planning.policy import PRESETS, Policy, knobs
 

@@ -277,27 +277,16 @@ class Retriever(OfOneProcess):
         if (plan := options.get("plan")) is not None:
             if (corpora, mode, verification) != (None, None, None):
                 raise QueryError("plan includes corpora, mode and verification: leave these out")
-            return self._replayed(query, plan)
+            # A changed query is not rewritten as the earlier one.
+            replayed = RetrievalPlan.from_dict(plan.to_dict() if isinstance(plan, RetrievalPlan) else plan)
+            if missing := [name for name in replayed.corpora if name not in self.corpora]:
+                known = ", ".join(self.corpora)
+                raise QueryError(f"unknown corpus {shown(missing[0])} in plan; available: {known}")
+            text = normalized(query)
+            is_same = text == replayed.normalized_query
+            return replayed if is_same else replace(replayed, normalized_query=text, rewritten_query=None)
         new_plan = self._rules.plan(query, names, mode, tuple(self.corpora))
         return new_plan if verification is None else replace(new_plan, allow_verification_pass=verification)
-
-    def _replayed(self, query: str, plan: object) -> RetrievalPlan:
-        new_plan = RetrievalPlan.from_dict(plan.to_dict() if isinstance(plan, RetrievalPlan) else _mapping(plan))
-        if missing := [name for name in new_plan.corpora if name not in self.corpora]:
-            known = ", ".join(self.corpora)
-            raise QueryError(f"unknown corpus {shown(missing[0])} in plan; available: {known}")
-        text = normalized(query)
-        return (
-            new_plan
-            if text == new_plan.normalized_query
-            else replace(new_plan, normalized_query=text, rewritten_query=None)
-        )
-
-
-def _mapping(plan: object) -> Mapping[str, object]:
-    if not isinstance(plan, Mapping):
-        raise QueryError(f"plan is {shown(plan)}: wanted a RetrievalPlan, or a dict of one")
-    return plan
 
 
 def _query(query: object) -> str:

@@ -1,4 +1,4 @@
-"""Presenting: results as text of a bounded size for a model's prompt; better results get more space."""
+"""Presenting: results and passages as text of a bounded size for a model's prompt; better ones get more space."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from septet.errors import QueryError
-from septet.inputs.arguments import flag, real, shown, whole
+from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.model.prompt import ShownHit, sections_of, text_of
 from septet.model.results import Hit
+from septet.retrieval.planning.policy import Policy, policy_of
 
 #: The extent of a result's text, by its score relative to the best.
 Detail: TypeAlias = Literal["strong", "supporting", "peripheral"]
@@ -28,6 +29,7 @@ _FACTORS = {name: factor for name, _, factor, _ in _DETAILS}
 LEAST_CHARS, MOST_CHARS = 80, 1_200
 #: Bounds of arguments.
 MOST_BUDGET, MOST_RESULTS = 100_000_000, 1_000_000
+MOST_PASSAGES = 100_000
 #: End of a sentence: before a blank, or in scripts without blanks.
 _END = re.compile(r"[.!?](?=\s)|[。！？]")
 _DOTS = "..."
@@ -187,3 +189,67 @@ def _detail(score: float, top: float) -> Detail:
     if top <= 0:
         return "strong"
     return next(name for name, least, _, _ in _DETAILS if score >= least * top or least == 0)
+
+
+class Passage(NamedTuple):
+    """A candidate text for a context.
+
+    Attributes:
+        id: identifier of the passage.
+        text: the whole text.
+        score: higher is better.
+    """
+
+    id: str
+    text: str
+    score: float
+
+
+class Selected(NamedTuple):
+    """A selected passage.
+
+    Attributes:
+        id: of the passage.
+        text: the whole text, or its beginning.
+        truncated: True if the end is cut off.
+    """
+
+    id: str
+    text: str
+    truncated: bool
+
+
+def selected_passages(
+    passages: Iterable[Passage],
+    *,
+    max_chunks: int | None = None,
+    max_chars: int | None = None,
+    policy: Policy | None = None,
+) -> list[Selected]:
+    """Return the best passages that fit, the last one cut to the remaining budget.
+
+    Args:
+        passages: in any order; ties keep this order, and empty passages are skipped.
+        max_chunks: maximum passages; by default `Policy.context_max_chunks`, 8.
+        max_chars: maximum characters; by default `Policy.context_max_chars`, 8,000.
+        policy: has the defaults.
+
+    Raises:
+        QueryError: a budget is negative, a text is not a string, or a score is not finite.
+    """
+    policy = policy_of(policy)
+    most = policy.context_max_chunks if max_chunks is None else whole(max_chunks, "max_chunks", QueryError, 0)
+    budget = policy.context_max_chars if max_chars is None else whole(max_chars, "max_chars", QueryError, 0)
+    candidates = listed(passages, "passages", QueryError, "texts, as Passage values", MOST_PASSAGES, of=Passage)
+    if wrong := [passage for passage in candidates if not isinstance(passage, Passage)]:
+        raise QueryError(f"passages has {shown(wrong[0])}: wanted Passage(id, text, score)")
+    ordered = sorted(candidates, key=lambda passage: -real(passage.score, "a score", QueryError))
+    selected: list[Selected] = []
+    for passage in ordered:
+        text = utf8(passage.text, "a passage", QueryError)
+        if len(selected) >= most or budget <= 0:
+            break
+        if text:
+            selected.append(Selected(passage.id, text[:budget], len(text) > budget))
+            budget -= len(text)
+    return selected
