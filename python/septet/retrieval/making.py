@@ -46,18 +46,9 @@ def retriever_of(
     secrets: Resolver | None = None,
     tracer: Tracer | None = None,
 ) -> Retriever:
-    """Return the retriever of a vault or a federation; see `Vault.retriever` for the other arguments.
+    """Return the retriever of a vault or a federation; see `Vault.retriever` for the other arguments and errors.
 
-    Args:
-        knowledge: the vault, or the federation.
-        open_vault: opens another vault for reading.
-        clock: returns the current time of the vault, in epoch seconds.
-        tracer: creates spans; None for none.
-
-    Raises:
-        ProfileError: the configuration or the policy is invalid.
-        QueryError: an argument is invalid.
-        StoreError: a configured vault cannot be opened.
+    ``open_vault`` opens another vault for reading, and ``clock`` returns the present in epoch seconds.
     """
     chosen = retrieval_config(config)
     if policy is not None:

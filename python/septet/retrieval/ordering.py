@@ -178,11 +178,8 @@ def within_corpora(lists: Sequence[RankedList], weights: Mapping[str, float], *,
     """Return the documented order of a planned retrieval.
 
     The words and the vectors of a corpus make one list by ``vector * weight + text * (1 - weight)``, and the lists of
-    all corpora one order by reciprocal rank, counted from 1.
-
-    Args:
-        weights: of the vectors, by corpus; without one, both lists count by rank.
-        k: clamped to 1 to 500.
+    all corpora one order by reciprocal rank, counted from 1, with ``k`` clamped to 1 to 500. Both lists of a corpus
+    without a weight count by rank.
     """
     outer: list[RankedList] = []
     inner: dict[str, Sequence[RankedList]] = {}

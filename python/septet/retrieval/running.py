@@ -31,13 +31,7 @@ class Correcting(Corpus, Protocol):
 
 
 class Runner:
-    """Runs plans over corpora. Threads may share it.
-
-    Args:
-        corpora: the corpora by name.
-        rules: of the profile.
-        expanding: rephrases queries; None for no other phrasings.
-    """
+    """Runs plans over corpora, by the rules of a profile. Threads may share it."""
 
     def __init__(self, corpora: Mapping[str, Corpus], rules: Rules, expanding: Expanding | None) -> None:
         self._corpora, self._rules, self._expanding = corpora, rules, expanding

@@ -95,12 +95,7 @@ def as_number(value: float | None) -> float | None:
 
 
 def read_field(name: str, hint: Any, value: Any) -> Any:
-    """Return the value of a field, converted to its declared type.
-
-    Args:
-        name: for the error.
-        hint: the type: ``int``, ``str | None``, ``tuple[WaveTrace, ...]``, …
-        value: from the caller, or read from JSON.
+    """Return the value of a field, from the caller or from JSON, converted to its declared type.
 
     Raises:
         QueryError: the value has another type.

@@ -199,14 +199,8 @@ def envelope_of(
 ) -> Envelope:
     """Return the envelope of a retrieval; see `Envelope` for fields of the same name.
 
-    Args:
-        evidence: of the used wave.
-        initial: the evidence of the first wave; that of `evidence` by default.
-        verified: the evidence of the verification, if there was one.
-        fused: number of distinct hits in the order.
-        returned: number of hits returned.
-        trigger: the caller; derived from the plan by default.
-        **sqlite: the fields ``sqlite_…``, if known.
+    ``evidence`` is that of the used wave, ``initial`` that of the first (by default the same), ``verified`` that of a
+    verification, and ``fused`` the number of distinct hits in the order.
     """
     initial = initial or evidence
     notes = tuple(notes)

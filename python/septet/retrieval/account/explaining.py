@@ -129,14 +129,9 @@ class _Place(NamedTuple):
 def explained(
     retrieval: Retrieval, entry_id: str, corpora: Mapping[str, Corpus], good: int, least_score: float
 ) -> RetrievalExplanation:
-    """Return the explanation of an entry in a fresh retrieval.
+    """Return the explanation of an entry in a fresh retrieval; of several with this id, the best one.
 
-    Args:
-        entry_id: the id of the entry; of several entries with this id in different stores, the best one.
-        good: number of items that score high enough for the profile.
-        least_score: the minimum score of a hit.
-        retrieval: the retrieval.
-        corpora: all corpora of the retriever, by name.
+    ``good`` items score high enough for the profile, whose minimum is ``least_score``.
     """
     rounds = retrieval._rounds
     used = next(number for number, entry in enumerate(rounds, 1) if entry.used)

@@ -23,16 +23,11 @@ VECTOR_SCALE = 2.0
 def fused_chunks(text: Iterable[str], cosines: Mapping[str, float], weight: float = CHUNK_WEIGHT) -> dict[str, float]:
     """Fuse two legs over chunks as documented, by score, best first.
 
-    The text score is 1 / (1 + rank), ranks from 0; the vector score is twice the cosine, from 0 to 2. A hit of both
-    scores ``vector * weight + text * (1 - weight)``; a hit of one leg keeps its score.
-
-    Args:
-        text: ids, best first.
-        cosines: by id; NaN means unknown.
-        weight: weight of the vectors, 0 to 1.
+    The text score is 1 / (1 + rank), ranks from 0; the vector score is twice the cosine, 0 to 2; NaN is unknown.
+    A hit of both scores ``vector * weight + text * (1 - weight)``; a hit of one leg keeps its score.
 
     Raises:
-        QueryError: the weight is out of range, or an argument is invalid.
+        QueryError: the weight is outside 0 to 1, or an argument is invalid.
     """
     if not isinstance(cosines, Mapping):
         raise QueryError(f"cosines is {shown(cosines)}: wanted a dict of ids and cosines")

@@ -254,14 +254,7 @@ class InventoryCorpus(FolderCorpus):
 def path_hits(
     scores: Mapping[str, float], root: str, name: str, texts: Mapping[str, str] | None = None
 ) -> tuple[Hit, ...]:
-    """Return files with their scores as hits, in their order.
-
-    Args:
-        scores: by path below the folder.
-        root: the folder.
-        name: of the corpus.
-        texts: shown texts, by path.
-    """
+    """Return files as hits in their order: scores and shown texts by path below the folder ``root``."""
     entries = []
     for path in scores:
         text = (texts or {}).get(path, "")

@@ -140,12 +140,7 @@ CorpusLike: TypeAlias = "Corpus | Searches | CorpusFunction"
 
 
 def corpus_of(name: str, source: object, of_vault: Callable[[str, Knowledge], Corpus]) -> Corpus:
-    """Return a caller's value as a corpus of this name.
-
-    Args:
-        name: the name in lists and hits.
-        source: a corpus of this name, a vault or a federation, an object with a ``search`` like theirs, or a function.
-        of_vault: returns the corpus of a vault.
+    """Return a caller's value as a corpus of this name: a corpus, a vault, an object with a ``search``, or a function.
 
     Raises:
         QueryError: the value is none of these, or has another name.

@@ -85,9 +85,7 @@ def time_left(request: CorpusRequest) -> float | None:
 def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
     """Return a profile whose scores are BM25 for words alone, and the cosine with vectors.
 
-    Args:
-        k1: saturation of repeated words, clamped to 0.1 to 3.
-        b: weight of the length of a text, clamped to 0 to 1.
+    ``k1``, the saturation of repeated words, is clamped to 0.1 to 3, and ``b``, the weight of lengths, to 0 to 1.
     """
     rules = {name: getattr(SEPTET.text, name) for name in TextRules.__dataclass_fields__}
     rules |= {"k1": min(3.0, max(0.1, k1)), "b": min(1.0, max(0.0, b))}

@@ -188,17 +188,7 @@ def retrieve_evidence_for_intent(
 ) -> dict[str, Any]:
     """Return the files for an intent as a JSON-ready dict: ``intent``, ``limit``, ``hits``.
 
-    Args:
-        intent: as for `discover_files_for_intent`, like the others.
-        limit: maximum files.
-        folder: the folder.
-        knowledge: a vault that the folder is synced into.
-        source: the name of the synced folder in it.
-        timeout_s: maximum seconds.
-
-    Raises:
-        QueryError: an argument is invalid.
-        StoreError: the vault cannot be read.
+    Arguments and errors are those of `discover_files_for_intent`.
     """
     files = discover_files_for_intent(
         intent, limit, folder=folder, knowledge=knowledge, source=source, timeout_s=timeout_s

@@ -243,13 +243,10 @@ def read_reply(answer: Answer) -> str:
 
 
 def phrasings_in(reply: str) -> list[str] | None:
-    """Return the strings of the first JSON array in a reply that contains any.
+    """Return the strings of the first JSON array in a reply that contains any; None if there is no array.
 
     A code fence or prose around it and values that are not strings are ignored, and so are a model's thoughts between
     ``<think>`` and ``</think>``.
-
-    Returns:
-        An empty list if no array has strings; None if there is no array.
     """
     reply = reply[:MOST_REPLY_CHARS]
     if ends := list(_THOUGHTS_END.finditer(reply)):

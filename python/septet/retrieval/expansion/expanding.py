@@ -132,11 +132,7 @@ class Expanding:
         return self._breaker.fault
 
     def begin(self, query: str, deadline: Deadline | None = None) -> Begun:
-        """Start the phrasings of a query, without waiting for them.
-
-        Args:
-            deadline: deadline of the search.
-        """
+        """Start the phrasings of a query, without waiting for them."""
         now = time.monotonic()
         alone = Expansion((query,))
         if not query.strip():
@@ -322,14 +318,10 @@ def _cause_of(fault: BaseException) -> str:
 
 
 def variants_of(query: str, others: Iterable[object], most: int = MOST_PHRASINGS) -> tuple[str, ...]:
-    """Return the unchanged query, then its other phrasings.
+    """Return the unchanged query, then at most ``most`` other phrasings; only the first 100 values are read.
 
     Each is on one line, stripped. Phrasings are skipped if empty, longer than 1,000 characters, or equal to an earlier
     one except for case and blanks.
-
-    Args:
-        others: of any number; only the first 100 are read.
-        most: maximum phrasings beside the query.
 
     Raises:
         QueryError: `others` is not a collection of texts.

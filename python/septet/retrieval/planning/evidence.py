@@ -115,15 +115,7 @@ def evidence_of(
     fallback: bool = False,
     policy: Policy | None = None,
 ) -> Evidence:
-    """Return the documented numbers.
-
-    Args:
-        hits: number of hits by corpus.
-        top_score: the best score: of the memory, or else of the first corpus with hits.
-        contradictions: number of hits that contradict others.
-        code_like: True if the query is about code.
-        fallback: True if some corpus has hits of a fallback only.
-        policy: has the weights.
+    """Return the documented numbers; ``top_score`` is that of the memory, or else of the first corpus with hits.
 
     Raises:
         QueryError: a count is negative, or the score is not finite.
@@ -164,20 +156,11 @@ def calibrated_evidence(
     fallback: bool = False,
     policy: Policy | None = None,
 ) -> Evidence:
-    """Return the evidence from confidences.
+    """Return the evidence from confidences by corpus; ``top_score`` is only reported.
 
     The quality is the largest confidence (`Results.confidence`: 0.5 is as likely as not). They are not summed: corpora
     that got the same query are no independent witnesses. Corpora without a confidence are ignored; if none has one, the
     quality is unknown, or 0 without hits. Evidence of sufficient quality needs no second place.
-
-    Args:
-        confidences: by corpus; None if it reports none.
-        hits: number of hits by corpus.
-        top_score: the best score, reported only.
-        contradictions: number of hits that contradict others; see `linked_contradictions`.
-        code_like: True if the query is about code.
-        fallback: True if some corpus has hits of a fallback only.
-        policy: has the threshold under which evidence is weak.
 
     Raises:
         QueryError: a count is negative, or a confidence is outside 0 to 1.
@@ -231,8 +214,8 @@ def wants_verification(
         evidence: of the first wave.
         allowed: True if the plan allows it; a verification is not verified.
         query: the query of the first wave.
-        rewritten: the query of the second; None if no words are left, and then there is no second wave. Nor is there
-            one if it differs only in case, which no corpus distinguishes.
+        rewritten: the query of the second; None if no words are left. There is no second wave if it is None, or
+            differs only in case, which no corpus distinguishes.
         searched: number of corpora searched; by default, as many as `evidence` counts.
         policy: has the threshold.
     """
@@ -267,12 +250,7 @@ def is_better(first: Evidence, second: Evidence) -> bool:
 
 
 def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, str]]) -> int:
-    """Return the number of hits with a link of type ``contradicts`` from or to another hit.
-
-    Args:
-        ids: of the hits.
-        links: source, target and type.
-    """
+    """Return the number of hits with a link (source, target, type) ``contradicts`` from or to another hit."""
     among = frozenset(ids)
     flagged: set[str] = set()
     for source, target, type_ in links:

@@ -55,12 +55,10 @@ def normalized(query: str) -> str:
 
 
 def tokens_of(query: str, recorded: bool = False) -> list[str]:
-    """Return the tokens of a query, in lower case: runs of letters, digits and ``_ - / .``.
+    """Return the tokens of a query in lower case: runs of letters, digits and ``_ - / .``.
 
-    Args:
-        query: the text.
-        recorded: True for ASCII letters and digits only, as recorded, so that other letters split words. If False,
-            hyphens around a token and full stops at its end are stripped.
+    Hyphens around a token and full stops at its end are stripped. With ``recorded``, only ASCII letters and digits
+    count, as recorded, so that other letters split words.
     """
     if recorded:
         return [_lower(token) for token in _RECORDED.findall(query)]
@@ -78,13 +76,10 @@ def length_of(query: str) -> int:
 
 
 def found_in(query: str, words: Iterable[str], recorded: bool = False) -> list[str]:
-    """Return the given words that occur in a query, in their order, ignoring case.
+    """Return the given words that occur in a query, in their order, ignoring case: whole words, also in the plural.
 
-    Args:
-        query: the text.
-        words: words, phrases, or parts of words that begin or end with another sign, such as ``src/``.
-        recorded: True for substrings, as recorded: ``file`` occurs in ``profile``. If False, whole words, also in the
-            plural.
+    A word may be a phrase, or a part that begins or ends with another sign, such as ``src/``. With ``recorded``, any
+    substring counts, as recorded: ``file`` occurs in ``profile``.
     """
     if recorded:
         lowered = _lower(query)
@@ -159,13 +154,8 @@ class Clue(NamedTuple):
 def rewritten_query(query: str, policy: Policy | None = None) -> str | None:
     """Return the query of a verification: the tokens of a query in lower case, without short ones and stop words.
 
-    Args:
-        query: the text.
-        policy: has the stop words. With `Policy.words` ``substring``, tokens are as recorded: letters outside ASCII
-            split words.
-
-    Returns:
-        The tokens; None if none remain.
+    With `Policy.words` ``substring``, tokens are as recorded: letters outside ASCII split words. None if no token
+    remains.
     """
     policy = policy_of(policy)
     tokens = tokens_of(utf8(query, "query", QueryError), recorded=policy.words == "substring")
@@ -175,17 +165,12 @@ def rewritten_query(query: str, policy: Policy | None = None) -> str | None:
 
 
 def follow_up_queries(query: str, clues: Sequence[Clue], policy: Policy | None = None) -> tuple[str, ...]:
-    """Return the follow-up queries of hits, at most `Policy.follow_up_max_queries`.
+    """Return the follow-up queries of hits, best first, at most `Policy.follow_up_max_queries`.
 
     The query extended by each new name in the first five snippets (capitalised words of four letters or more, and
     runs of them); then for contradictions a comparison; then, if the mean score is under `Policy.follow_up_weak_score`,
-    primary and further sources; if there are none of these, two broad ones.
-
-    Args:
-        query: the text.
-        clues: of the hits, best first. Unknown scores do not count in the mean.
-        policy: its numbers. With `Policy.words` ``substring``, names are as recorded: ASCII, also inside words, and
-            words such as ``This``.
+    primary and further sources; if there are none of these, two broad ones. With `Policy.words` ``substring``, names
+    are as recorded: ASCII, also inside words, and words such as ``This``.
 
     Raises:
         QueryError: the query is not text, or a score is not finite.
@@ -229,12 +214,8 @@ def continues(quality: float | None, hops_left: int, policy: Policy | None = Non
 def route(query: str, policy: Policy | None = None, *, complex_task: bool = False) -> Route:
     """Return the route of a question, by the words of `Policy.route_web_words` and the phrases listed after them.
 
-    This is advice for an agent; a plan uses the web only if the policy allows it.
-
-    Args:
-        query: the text.
-        policy: has the lists; see `Policy.words` for how they are compared.
-        complex_task: True for moderate complexity or more, which routes to the web.
+    This is advice for an agent; a plan uses the web only if the policy allows it. ``complex_task``, moderate complexity
+    or more, routes to the web.
 
     Raises:
         QueryError: the query is not text.

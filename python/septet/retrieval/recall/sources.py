@@ -192,10 +192,10 @@ def corpora_of(
     """Return the sources of settings as corpora, skipping those of weight 0.
 
     Args:
-        settings: has the sources.
+        settings: has the sources; its weights override those of the profile.
         knowledge: the vault of sources without a vault name.
         vaults: the others, by name.
-        profile: ranking profile; the settings override its weights.
+        profile: ranking profile.
 
     Raises:
         ProfileError: the profile is unknown.

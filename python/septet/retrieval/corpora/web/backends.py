@@ -172,16 +172,7 @@ def tavily_outcome(
     threshold: float,
     budget_remaining: int,
 ) -> Outcome:
-    """Return the decision to call Tavily after the other corpora.
-
-    Args:
-        on_empty: call it if they have no hits.
-        on_weak: call it if the evidence is weak.
-        local_empty: True if they have no hits.
-        quality: of the evidence, 0 to 1.
-        threshold: below it, evidence is weak.
-        budget_remaining: remaining credits.
-    """
+    """Return the decision to call Tavily after the other corpora: if they are empty, or their evidence is weak."""
     if not (enabled and ((on_empty and local_empty) or (on_weak and quality < threshold))):
         return "off"
     return "call" if budget_remaining > 0 else "budget_exhausted"

@@ -142,11 +142,7 @@ def expect_protego() -> None:
 
 
 def robots_of(body: bytes | bytearray, agent: str) -> Robots:
-    """Return the rules of a robots.txt for a program.
-
-    Args:
-        agent: its name; only the leading letters, ``_`` and ``-`` count.
-    """
+    """Return the rules of a robots.txt for a program; only the leading letters, ``_`` and ``-`` of its name count."""
     from protego import Protego
 
     name = _product(agent)

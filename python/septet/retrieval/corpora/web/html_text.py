@@ -73,11 +73,9 @@ def decoded(content: bytes | bytearray, content_type: str) -> str:
 
 
 def text_of_html(html: str, most_chars: int, ends_at: float = math.inf) -> PageText:
-    """Return the visible text of a page.
+    """Return the visible text of a page, at most ``most_chars``.
 
-    Args:
-        most_chars: maximum characters of text.
-        ends_at: parsing stops then, at most after a second; in seconds of `time.monotonic`.
+    Parsing stops at ``ends_at``, in seconds of `time.monotonic`, or after a second.
     """
     reader = _Reader(most_chars)
     ends_at = min(ends_at, time.monotonic() + _MOST_S)

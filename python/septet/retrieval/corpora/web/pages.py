@@ -127,11 +127,7 @@ class PageReader:
         return WebPage(url, page.title, page.text)
 
     def read_all(self, urls: Iterable[str], ends_at: float) -> tuple[dict[str, WebPage], list[str]]:
-        """Return the pages read in time, by address, and the causes for the others; eight pages at a time.
-
-        Args:
-            ends_at: in seconds of `time.monotonic`.
-        """
+        """Return the pages read in time, by address, and the causes for the others; eight pages at a time."""
         waiting = deque(urls)
         pages: dict[str, WebPage] = {}
         faults: list[str] = []
