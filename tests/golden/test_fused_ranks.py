@@ -13,14 +13,12 @@ from golden.loader import other_recording
 from septet.retrieval.fusion import (
     Evidence,
     Fused,
-    Provenance,
     bounded_k,
     convex,
-    key_of_line,
     merged_evidence,
-    merged_provenance,
     rrf,
 )
+from twins.recorded import Provenance, key_of_line, merged_provenance
 
 RANKS = other_recording("lore-rrf")["cases"]
 LINES = other_recording("vox-rrf")["cases"]

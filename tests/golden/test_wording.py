@@ -15,14 +15,12 @@ from retrieved import hit
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.recall.recalling import (
     STOP_WORDS,
-    age_spread,
     exact_matches,
     kept_words,
     recall_lists,
-    title_overlap,
-    top_terms,
 )
 from septet.retrieval.recall.settings import settings_of
+from twins.recorded import age_spread, title_overlap, top_terms
 
 EXACT = other_recording("lore-exact-match")
 SPREAD = other_recording("lore-temporal-cnorm")

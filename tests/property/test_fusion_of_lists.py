@@ -14,15 +14,14 @@ from retrieved import hit
 from septet.errors import QueryError
 from septet.retrieval.corpus import Item, RankedList
 from septet.retrieval.fusion import (
-    Provenance,
     bounded_k,
     calibrated,
     convex,
     dbsf,
     fused_lists,
-    merged_provenance,
     rrf,
 )
+from twins.recorded import Provenance, merged_provenance
 
 keys = st.sampled_from("abcdefgh")
 ranked = st.lists(keys, unique=True, max_size=8)

@@ -19,8 +19,8 @@ from septet.retrieval.corpora.web.results import (
     ranked,
     searxng_engines,
     searxng_language,
-    web_quality,
 )
+from twins.recorded import web_quality
 
 PIECES = (
     "http://",

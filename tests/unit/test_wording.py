@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from septet.retrieval.recall.recalling import age_spread, exact_matches, kept_words, title_overlap, top_terms
+from septet.retrieval.recall.recalling import exact_matches, kept_words
+from twins.recorded import age_spread, title_overlap, top_terms
 
 ages = st.lists(st.floats(0, 1e9), min_size=2, max_size=20)
 

@@ -7,11 +7,10 @@ between scores too, so these must be comparable or be normalised.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, whole
@@ -21,7 +20,6 @@ from septet.retrieval.corpus import Item, RankedList
 
 #: The legs that produced an item.
 Evidence: TypeAlias = Literal["unknown", "vector", "full_text", "hybrid"]
-_T = TypeVar("_T", bound=Hashable)
 
 #: Cormack, Clarke and Buettcher 2009.
 RRF_K = 60.0
@@ -36,8 +34,6 @@ _DEVIATIONS = 3.0
 _MOST_WEIGHT = 1e9
 #: Share of each score if all are equal.
 _EVEN = 0.5
-#: Tag of an identity. A chunk or point tag ends at the first blank.
-_TAG = re.compile(r"\[(?:((?:chunk|qdrant):[^\]\s]*|(?:repo|node):[^\]]*)[^\]]*|([^\]]*))\]")
 
 
 class _Blank(Shown):
@@ -74,26 +70,6 @@ class FusedItem(NamedTuple):
 
     item: Item
     fused: Fused
-
-
-class Provenance(NamedTuple):
-    """The origin of a passage.
-
-    Attributes:
-        evidence: the legs that produced it.
-        snippet: a piece of its text.
-        retrieved_at: time of the fetch, in the fetcher's unit; None if unknown.
-        query_id: the query that it was fetched for.
-        claims: the claims that it supports.
-        hints: remarks on it.
-    """
-
-    evidence: Evidence = "unknown"
-    snippet: str = ""
-    retrieved_at: float | None = None
-    query_id: str | None = None
-    claims: tuple[str, ...] = ()
-    hints: tuple[str, ...] = ()
 
 
 def rrf(
@@ -139,14 +115,9 @@ def rrf(
 
 
 def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: int = 0) -> list[FusedItem]:
-    """Fuse the lists of corpora by reciprocal rank, each with its weight; see `rrf`.
+    """Fuse the lists of corpora and phrasings by reciprocal rank, each with its weight; see `rrf`.
 
     A hit of several lists is merged from all of them (`merged_hits`).
-
-    Args:
-        lists: the lists of all corpora and phrasings.
-        k: as for `rrf`.
-        first_rank: as for `rrf`.
 
     Raises:
         QueryError: as `rrf`.
@@ -298,38 +269,6 @@ def merged_evidence(first: Evidence, other: Evidence) -> Evidence:
     return "hybrid"
 
 
-def merged_provenance(vector: Provenance, text: Provenance) -> Provenance:
-    """Return the provenance of a passage from both legs.
-
-    It has the vector leg's snippet, unless that is empty; the latest time; the query if they do not name different
-    ones; the claims and hints of both without duplicates, the vector leg's first.
-    """
-    times = [at for at in (vector.retrieved_at, text.retrieved_at) if at is not None]
-    queries = {query for query in (vector.query_id, text.query_id) if query is not None}
-    return Provenance(
-        evidence=merged_evidence(vector.evidence, text.evidence),
-        snippet=vector.snippet or text.snippet,
-        retrieved_at=max(times, default=None),
-        query_id=queries.pop() if len(queries) == 1 else None,
-        claims=_united(vector.claims, text.claims),
-        hints=_united(vector.hints, text.hints),
-    )
-
-
-def key_of_line(line: str) -> str:
-    """Return the identity of a formatted line, from the tag in brackets at its start.
-
-    ``[chunk:12 title:Doc] body`` is ``chunk:12``; likewise ``repo``, ``node`` and ``qdrant``. Any other tag is taken
-    whole, after ``bracket:``; a line without a tag is its digest, after ``opaque:``.
-    """
-    match = _TAG.match(line.lstrip())
-    if match is None:
-        from hashlib import sha256
-
-        return f"opaque:{sha256(line.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-    return match[1] if match[1] is not None else f"bracket:{match[2]}"
-
-
 def _weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if weights is None:
         return [1.0] * count
@@ -367,7 +306,3 @@ def _sorted(parts: Mapping[str, Sequence[tuple[int, int, float]]], order: Iterab
     # Exact: the same contributions in another order give the same score, to the last bit.
     fused = [Fused(key, math.fsum(part[2] for part in parts[key]), tuple(parts[key])) for key in keys]
     return sorted(fused, key=lambda item: -item.score)
-
-
-def _united(first: Iterable[_T], second: Iterable[_T]) -> tuple[_T, ...]:
-    return tuple(dict.fromkeys((*first, *second)))

@@ -22,9 +22,6 @@ _OFFICIAL, _OFFICIAL_FACTOR = (".gov", ".edu"), 1.25
 #: Hosts of papers, references and sources; front pages do not count.
 _REFERENCE = ("arxiv.org", "doi.org", "pubmed.ncbi.nlm.nih.gov", "docs.rs", "github.com")
 _REFERENCE_FACTOR = 1.15
-#: The number of distinct sources for full quality.
-FULL_SOURCES = 8
-_TOP_WEIGHT, _SOURCES_WEIGHT = 0.7, 0.3
 _ENGINES, _MOST_ENGINES_CHARS = re.compile(r"[A-Za-z0-9,_-]+"), 256
 _LANGUAGE, _MOST_LANGUAGE_CHARS = re.compile(r"[A-Za-z0-9-]+"), 16
 
@@ -111,12 +108,6 @@ def scored(result: WebResult) -> float:
     return UNSCORED if result.score is None or not math.isfinite(result.score) else result.score
 
 
-def web_quality(top_score: float, unique_sources: int) -> float:
-    """Return the quality of web results, 0 to 1: 0.7 x best score + 0.3 x sources / 8, with at most 8 sources."""
-    top = min(max(top_score, 0.0), 1.0) if math.isfinite(top_score) else 0.0
-    return _TOP_WEIGHT * top + _SOURCES_WEIGHT * min(max(unique_sources, 0) / FULL_SOURCES, 1.0)
-
-
 def searxng_engines(text: str) -> str | None:
     """Return SearXNG's engines if valid: ASCII letters, digits, comma, ``_``, ``-``, at most 256; else None."""
     return _only(text, _ENGINES, _MOST_ENGINES_CHARS)
@@ -135,15 +126,9 @@ def _only(value: str, pattern: re.Pattern[str], most: int) -> str | None:
 def entry_of(
     result: WebResult, page: WebPage | None, *, backend: str, now: float, keep_days: float, redactor: Redactor | None
 ) -> Entry | None:
-    """Return a result as an entry; None if it is invalid.
+    """Return a result as an entry, valid for ``keep_days`` from ``now`` (epoch seconds); None if it is invalid.
 
     Its description is the text of the page, if read, and the context then the service's excerpt.
-
-    Args:
-        backend: the search service.
-        now: epoch seconds.
-        keep_days: validity in days.
-        redactor: masks secrets in the entry; None for no masking.
     """
 
     def masked(text: str) -> str:
