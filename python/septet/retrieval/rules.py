@@ -47,7 +47,6 @@ class Round(NamedTuple):
 
     Attributes:
         reason: kind of the wave.
-        query: the query; other phrasings are in the wave.
         why: documented reason of a further wave, such as ``weak_evidence_quality``.
         wave: the replies.
         ordered: the order of the replies; for corrections and follow-ups, with the replies of earlier waves.
@@ -57,7 +56,6 @@ class Round(NamedTuple):
     """
 
     reason: Reason
-    query: str
     why: str
     wave: Wave
     ordered: Ordered

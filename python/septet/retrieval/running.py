@@ -105,7 +105,7 @@ class Runner:
     def _round(self, reason: Reason, why: str, request: CorpusRequest, wave: Wave) -> Round:
         ordered = self._rules.order(request, wave.answers)
         judgement = self._rules.judge(request, wave.answers, ordered)
-        return Round(reason, request.query, why, wave, ordered, judgement, True, request)
+        return Round(reason, why, wave, ordered, judgement, True, request)
 
 
 class _Correction:

@@ -208,22 +208,16 @@ def envelope_of(
     backends = tuple(dict.fromkeys(b for wave in waves if wave.kept for c in wave.asked if c.hits for b in c.backends))
     used_vector = any(name.endswith("_vector") for name in backends)
     used_bm25 = any(name.endswith(_LEXICAL) for name in backends)
-    places: dict[str, int] = {}
+    counts: dict[str, Any] = {}
     for name, count in evidence.hit_counts.items():
-        place = BUCKETS.get(name, "")
-        places[place] = places.get(place, 0) + count
+        place = BUCKETS.get(name, "other")
+        member = f"{'chunk' if place in ('tantivy', 'qdrant') else place}_hit_count"
+        counts[member] = counts.get(member, 0) + count
     return Envelope(
         trigger=trigger or ("verification_pass" if plan.intent == "verification" else "explicit_tool_query"),
         retrieval_tier=retrieval_tier(
             used_vector=used_vector, used_bm25=used_bm25, lexical_fallback=evidence.used_lexical_fallback
         ),
-        memory_hit_count=places.get("memory", 0),
-        knowledge_hit_count=places.get("knowledge", 0),
-        chunk_hit_count=sum(places.get(place, 0) for place in ("chunk", "tantivy", "qdrant")),
-        repo_hit_count=places.get("repo", 0),
-        web_hit_count=places.get("web", 0),
-        symbol_hit_count=places.get("symbol", 0),
-        other_hit_count=places.get("", 0),
         rrf_fused_hit_count=fused,
         returned_hit_count=returned,
         used_vector=used_vector,
@@ -253,6 +247,7 @@ def envelope_of(
         waves=tuple(waves),
         notes=notes,
         took_ms=took_ms,
+        **counts,
         **sqlite,
     )
 

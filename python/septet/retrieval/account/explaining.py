@@ -186,7 +186,7 @@ def _lists(number: int, wave: Round, entry_id: str) -> list[ListReport]:
 def _list(number: int, entry: Round, ranked: RankedList, entry_id: str, part: float | None) -> ListReport:
     at = next((place for place, item in enumerate(ranked.items) if item.hit.id == entry_id), None)
     variants = entry.wave.variants
-    query = variants[ranked.variant] if ranked.variant < len(variants) else entry.query
+    query = variants[ranked.variant] if ranked.variant < len(variants) else entry.request.query
     return ListReport(
         wave=number,
         corpus=ranked.corpus,

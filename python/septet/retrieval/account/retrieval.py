@@ -176,7 +176,7 @@ def attributes_of(retrieval: Retrieval) -> dict[str, Any]:
 
 def _wave(entry: Round) -> WaveTrace:
     corpora = tuple(_corpus(answer) for answer in entry.wave.answers)
-    return WaveTrace(entry.reason, entry.query, entry.why, entry.used, entry.wave.took_ms, corpora)
+    return WaveTrace(entry.reason, entry.request.query, entry.why, entry.used, entry.wave.took_ms, corpora)
 
 
 def _corpus(reply: Reply) -> CorpusTrace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
@@ -14,6 +14,9 @@ from septet.retrieval.corpora.legs import LegHits, VaultSearch, checked_filter, 
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import changed_hit, convex
 from septet.retrieval.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: The documented weight of vectors beside words.
 CHUNK_WEIGHT = 0.60
@@ -47,6 +50,16 @@ def text_score(rank: int) -> float:
 def vector_score(cosine: float) -> float:
     """Return the documented score of a cosine: its double, from 0 to 2; NaN (unknown) stays NaN."""
     return VECTOR_SCALE * min(1.0, max(0.0, cosine)) if cosine == cosine else cosine
+
+
+class ChunkOptions(TypedDict, total=False):
+    """Keyword arguments of a `ChunkCorpus`."""
+
+    without: Iterable[str]
+    where: Mapping[str, Any] | None
+    weight: float
+    profile: ProfileLike | None
+    together: ProfileLike | None
 
 
 class ChunkCorpus(VaultSearch):
@@ -112,7 +125,7 @@ class ChunkCorpus(VaultSearch):
             StoreError: the vault cannot be read.
         """
         limit = limit_of(request)
-        found = self.searched(request, limit)
+        found = self._searched(request, limit)
         if self._together is not None:
             return self._answer(request, found, found.lists)
         name = "hybrid" if len(found.lists) > 1 else next(iter(found.lists), "vector")
@@ -122,18 +135,7 @@ class ChunkCorpus(VaultSearch):
 class MirrorCorpus(ChunkCorpus):
     """Another vault as a whole, such as a mirror of documentation; its entries are distinct from those of the first.
 
-    Args:
-        knowledge: the other vault, or a federation.
-        name: the name in lists and hits.
-        kinds: of the entries; None for all, memories too.
-        without: as for `ChunkCorpus`.
-        where: as for `ChunkCorpus`.
-        weight: as for `ChunkCorpus`.
-        profile: as for `ChunkCorpus`.
-        together: as for `ChunkCorpus`.
-
-    Raises:
-        QueryError: an argument is invalid.
+    Arguments and errors are those of `ChunkCorpus`, but by default it has all kinds, memories too.
     """
 
     _leg_names = ("mirror_fts", "mirror_vector")
@@ -144,22 +146,9 @@ class MirrorCorpus(ChunkCorpus):
         *,
         name: str = "docs_mirror",
         kinds: Iterable[str] | None = None,
-        without: Iterable[str] = (),
-        where: Mapping[str, Any] | None = None,
-        weight: float = CHUNK_WEIGHT,
-        profile: ProfileLike | None = None,
-        together: ProfileLike | None = None,
+        **options: Unpack[ChunkOptions],
     ) -> None:
-        super().__init__(
-            knowledge,
-            name=name,
-            kinds=kinds,
-            without=without,
-            where=where,
-            weight=weight,
-            profile=profile,
-            together=together,
-        )
+        super().__init__(knowledge, name=name, kinds=kinds, **options)
 
 
 def _fused(found: LegHits, weight: float) -> list[Hit]:

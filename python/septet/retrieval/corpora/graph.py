@@ -114,7 +114,7 @@ class GraphCorpus(VaultSearch):
             StoreError: the vault cannot be read.
         """
         limit = limit_of(request)
-        found = self.searched(request, limit)
+        found = self._searched(request, limit)
         answer = self._answer(request, found, found.lists)
         # The nodes by their best place in any list.
         nodes = sorted([pair for hits in found.lists.values() for pair in enumerate(hits)], key=lambda pair: pair[0])

@@ -168,15 +168,15 @@ class VaultSearch:
         """
         return self._knowledge.get(entry_id)
 
-    def explain(self, request: CorpusRequest, entry_id: str) -> Explanation | Miss | None:
-        """Return why its lists lack an entry; None if unknown.
+    def explain(self, request: CorpusRequest, entry_id: str) -> object:
+        """Return why its lists lack an entry, as a `Miss`; None if unknown.
 
         Raises:
             SeptetError: the vault cannot be read.
         """
         return self._missed(request, entry_id, limit_of(request))
 
-    def searched(self, request: CorpusRequest, limit: int, where: Mapping[str, Any] | None = None) -> LegHits:
+    def _searched(self, request: CorpusRequest, limit: int, where: Mapping[str, Any] | None = None) -> LegHits:
         """Search the legs of the mode; vectors only for the original phrasing.
 
         The vector leg is skipped if the profile considers the words of the query too vague.

@@ -135,7 +135,7 @@ class MemoryCorpus(VaultSearch):
             StoreError: the vault cannot be read.
         """
         limit = limit_of(request)
-        found = self.searched(request, self._candidates(limit))
+        found = self._searched(request, self._candidates(limit))
         lists = {name: hits[:limit] for name, hits in found.lists.items()}
         if "text" in lists:
             lists["text"] = self._weighed(found.lists["text"])[:limit]

@@ -224,7 +224,7 @@ class SymbolCorpus(FolderCorpus):
                 if self._renames.fault is not None:
                     notes.append(Note("corpus_failed", self._renames.fault, "fix the file", self.name))
         if self._vault is not None and request.mode != "full_text" and request.variant == 0:
-            found = self._vault.searched(request._replace(mode="vector"), limit)
+            found = self._vault._searched(request._replace(mode="vector"), limit)
             lists["vector"] = list(found.lists.get("vector", ()))
             notes += [note for note in found.notes if request.mode == "vector" or note.code != "no_embedder"]
             _average(lists)

@@ -120,24 +120,22 @@ def evidence_of(
     Raises:
         QueryError: a count is negative, or the score is not finite.
     """
-    counts = _counted(hits)
+    if not isinstance(hits, Mapping) or not all(isinstance(name, str) for name in hits):
+        raise QueryError(f"hits is {shown(hits)}: wanted how many hits each corpus has, by its name")
+    counts = {name: whole(count, f"the hits of {shown(name)}", QueryError, 0) for name, count in hits.items()}
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
     weights = policy_of(policy)
     diversity = source_diversity(counts)
     coverage = citation_coverage(diversity)
     top = None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError)
+    top_weight, coverage_weight = weights.evidence_quality_top_weight, weights.evidence_quality_coverage_weight
     return Evidence(
         kind="documented",
         top_score=top,
         hit_counts=counts,
         source_diversity=diversity,
         citation_coverage=coverage,
-        evidence_quality=evidence_quality(
-            top,
-            coverage,
-            top_weight=weights.evidence_quality_top_weight,
-            coverage_weight=weights.evidence_quality_coverage_weight,
-        ),
+        evidence_quality=evidence_quality(top, coverage, top_weight=top_weight, coverage_weight=coverage_weight),
         contradiction_count=contradictions,
         used_lexical_fallback=fallback,
         recommended_next_action=next_action(
@@ -165,8 +163,9 @@ def calibrated_evidence(
     Raises:
         QueryError: a count is negative, or a confidence is outside 0 to 1.
     """
-    counts = _counted(hits)
-    contradictions = whole(contradictions, "contradictions", QueryError, 0)
+    base = evidence_of(
+        hits, top_score, contradictions=contradictions, code_like=code_like, fallback=fallback, policy=policy
+    )
     if not isinstance(confidences, Mapping):
         raise QueryError(f"confidences is {shown(confidences)}: wanted a number or None for each corpus, by its name")
     known = [
@@ -174,26 +173,14 @@ def calibrated_evidence(
         for name, value in confidences.items()
         if value is not None and not (isinstance(value, float) and isnan(value))
     ]
-    diversity = source_diversity(counts)
+    diversity, action = base.source_diversity, base.recommended_next_action
     quality = 0.0 if diversity == 0 else max(known, default=None)
-    threshold = policy_of(policy).verification_weak_evidence_threshold
-    weak = quality is None or quality < threshold
-    action = next_action(diversity, contradictions=contradictions, code_like=code_like, fallback=fallback)
+    weak = quality is None or quality < policy_of(policy).verification_weak_evidence_threshold
     if action in ("focus_repo", "focus_codex", "retry_hybrid"):
         action = action if weak and (diversity > 1 or len(confidences) > 1) else None
     if action is None and quality is not None and weak:
         action = "broaden_scope"
-    return Evidence(
-        kind="calibrated",
-        top_score=None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError),
-        hit_counts=counts,
-        source_diversity=diversity,
-        citation_coverage=citation_coverage(diversity),
-        evidence_quality=quality,
-        contradiction_count=contradictions,
-        used_lexical_fallback=fallback,
-        recommended_next_action=action,
-    )
+    return replace(base, kind="calibrated", evidence_quality=quality, recommended_next_action=action)
 
 
 def wants_verification(
@@ -231,7 +218,8 @@ def wants_verification(
         fallback = evidence.used_lexical_fallback and (weak or quality is None)
     else:
         narrow, fallback = evidence.source_diversity <= 1, evidence.used_lexical_fallback
-        weak = weak or not _local(evidence.hit_counts)
+        counts = evidence.hit_counts.items()
+        weak = weak or not any(count > 0 and BUCKETS.get(name, name) not in _NOT_LOCAL for name, count in counts)
     if fallback:
         return "lexical_fallback_only"
     if narrow:
@@ -257,16 +245,6 @@ def linked_contradictions(ids: Iterable[str], links: Iterable[tuple[str, str, st
         if type_ == CONTRADICTS and source != target and source in among and target in among:
             flagged.update((source, target))
     return len(flagged)
-
-
-def _local(hits: Mapping[str, int]) -> bool:
-    return any(count > 0 and BUCKETS.get(name, name) not in _NOT_LOCAL for name, count in hits.items())
-
-
-def _counted(hits: Mapping[str, int]) -> dict[str, int]:
-    if not isinstance(hits, Mapping) or not all(isinstance(name, str) for name in hits):
-        raise QueryError(f"hits is {shown(hits)}: wanted how many hits each corpus has, by its name")
-    return {name: whole(count, f"the hits of {shown(name)}", QueryError, 0) for name, count in hits.items()}
 
 
 def tuned(

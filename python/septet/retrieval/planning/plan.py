@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from septet.errors import QueryError
 from septet.inputs.arguments import flag, listed, shown, utf8, whole
+from septet.model.codec import as_json
 from septet.retrieval.corpus import RetrievalMode
 
 #: The intent of a query.
@@ -109,20 +110,9 @@ class RetrievalPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict with the documented names; `from_dict` restores an equal plan."""
-        return {
-            "normalized_query": self.normalized_query,
-            "rewritten_query": self.rewritten_query,
-            "intent": self.intent,
-            "retrieval_mode": self.mode,
-            "corpora": list(self.corpora),
-            "preferred_backends": list(self.preferred_backends),
-            "allow_verification_pass": self.allow_verification_pass,
-            "rationale": list(self.rationale),
-            "notes": list(self.notes),
-            "overrides": [override._asdict() for override in self.overrides],
-            "reasons": dict(self.reasons),
-            "policy_version": self.policy_version,
-        }
+        values = {member.name: as_json(getattr(self, member.name)) for member in fields(self)}
+        values["reasons"] = dict(self.reasons)
+        return {"retrieval_mode" if name == "mode" else name: value for name, value in values.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> RetrievalPlan:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict
 
 from septet.errors import QueryError
 from septet.inputs.arguments import flag, listed, real, shown, utf8, whole
 from septet.model.prompt import ShownHit, sections_of, text_of
 from septet.model.results import Hit
 from septet.retrieval.planning.policy import Policy, policy_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: The extent of a result's text, by its score relative to the best.
 Detail: TypeAlias = Literal["strong", "supporting", "peripheral"]
@@ -65,7 +68,7 @@ def present(
     """Return the shown texts of results, best first.
 
     Results below ``relevance_floor`` times the best score and beyond ``max_results`` are dropped, but never the
-    first ``at_least``. Space is proportional to the share of the corpus, times 3 for scores of at least 0.6 of
+    first ``at_least``. SpaceOptions is proportional to the share of the corpus, times 3 for scores of at least 0.6 of
     the best, 1.5 from 0.3, else 0.7; it is 80 to 1,200 characters. If the sum exceeds the budget, the last results are
     dropped. Texts are cut at the end of a sentence.
 
@@ -107,29 +110,27 @@ def present(
     return presented
 
 
+class SpaceOptions(TypedDict, total=False):
+    """The keyword arguments of `present`."""
+
+    char_budget: float
+    relevance_floor: float
+    max_results: float
+    at_least: int
+    shares: Mapping[str, float] | None
+
+
 def formatted(
-    hits: Sequence[Hit],
-    *,
-    char_budget: float = 12_000,
-    relevance_floor: float = 0.15,
-    max_results: float = 15,
-    at_least: int = 3,
-    shares: Mapping[str, float] | None = None,
-    citations: bool = True,
-    boundary: str | None = None,
+    hits: Sequence[Hit], *, citations: bool = True, boundary: str | None = None, **space: Unpack[SpaceOptions]
 ) -> str:
     """Return results as text for the prompt of a model, under a heading for each detail.
 
     As in `Results.to_prompt`, each passage is enclosed in a boundary that occurs in no text, its lines begin with a
-    mark, and a line of JSON names its source; ``cut`` there means that the id fetches more.
+    mark, and a line of JSON names its source; ``cut`` there means that the id fetches more. The budget excludes
+    headings and source lines.
 
     Args:
-        hits: as for `present`.
-        char_budget: as for `present`; excludes headings and source lines.
-        relevance_floor: as for `present`.
-        max_results: as for `present`.
-        at_least: as for `present`.
-        shares: as for `present`.
+        hits: as for `present`, as is ``space``.
         citations: number the passages, and request these numbers as citations.
         boundary: as for `Results.to_prompt`.
 
@@ -138,14 +139,7 @@ def formatted(
     """
     flag(citations, "citations", QueryError)
     results = list(hits)
-    presented = present(
-        results,
-        char_budget=char_budget,
-        relevance_floor=relevance_floor,
-        max_results=max_results,
-        at_least=at_least,
-        shares=shares,
-    )
+    presented = present(results, **space)
     if not presented:
         return "No passages were retrieved.\n"
     scores = [passage.hit.score for passage in presented]

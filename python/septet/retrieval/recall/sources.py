@@ -107,7 +107,7 @@ class VaultCorpus(VaultSearch):
         if within == "session" and request.mode == "hybrid":
             request = request._replace(mode="full_text")
         filters = [*self._filters, *self._narrowed(request.scope, within)]
-        found = self.searched(request, self._most(request), {"$and": filters} if filters else None)
+        found = self._searched(request, self._most(request), {"$and": filters} if filters else None)
         # Memories belong to the sources of their kind: the note does not apply.
         notes = [note for note in found.notes if note.code != "memories_left_out"]
         lists = [self._list(name, request, hits, self._weight) for name, hits in found.lists.items()]
