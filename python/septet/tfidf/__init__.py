@@ -11,7 +11,7 @@ pipelines: ``make_pipeline(TfidfVectorizer(output="scipy"), LogisticRegression()
 
 from __future__ import annotations
 
-from septet.tfidf.rows import SparseRows
+from septet.tfidf.counting import SparseRows
 from septet.tfidf.vectorizer import TfidfVectorizer
 
 __all__ = ["SparseRows", "TfidfVectorizer"]

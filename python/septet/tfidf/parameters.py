@@ -1,7 +1,9 @@
-"""The parameters of a vectorizer, checked when it is fitted; stop words, and the reading of documents."""
+"""The parameters of a vectorizer, checked when it is fitted: stop words, and the reading and analysis of documents."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
 from itertools import count
@@ -11,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from septet.errors import QueryError
-from septet.inputs.arguments import exact, file_path, flags, listed, real, shown, utf8, whole
-from septet.tfidf.analysis import analysis_of
+from septet.inputs.arguments import called, exact, file_path, flags, listed, real, shown, utf8, whole
 
 #: The list of the Glasgow Information Retrieval Group, as in scikit-learn.
 ENGLISH = tuple(
@@ -38,8 +39,6 @@ without would yet you your yours yourself yourselves
 )
 
 
-_INPUTS = ("content", "filename", "file")
-_DECODE_ERRORS = ("strict", "ignore", "replace")
 #: Maximum documents per call.
 MOST_TEXTS = 100_000_000
 
@@ -54,12 +53,7 @@ class DocumentReading(NamedTuple):
     anything: bool = False
 
     def texts(self, documents: Iterable[Any]) -> list[Any]:
-        """Return the documents as texts.
-
-        Raises:
-            QueryError: the documents are one text or cannot be listed, or a document does not fit ``input``, cannot be
-                read, or cannot be decoded.
-        """
+        """Return the documents as texts; raise QueryError for one text, or for a document that does not fit."""
         if isinstance(documents, (str, bytes)):
             raise QueryError(f"texts is one {type(documents).__name__}: wanted several, as in [text]")
         if isinstance(documents, Sized):
@@ -96,20 +90,6 @@ class DocumentReading(NamedTuple):
         return document
 
 
-def _checked_encoding(value: object) -> str:
-    """Check the name of a text encoding.
-
-    Raises:
-        QueryError: unknown encoding.
-    """
-    name = utf8(value, "encoding", QueryError)
-    try:
-        b"text".decode(name, "replace")
-    except (LookupError, ValueError, TypeError, AssertionError):
-        raise QueryError(f"encoding is {shown(name)}: wanted an encoding of text, such as 'utf-8'") from None
-    return name
-
-
 OUTPUTS = ("rows", "scipy")
 #: Cap of counts; larger ones mean all.
 MOST = 2**31 - 1
@@ -119,13 +99,7 @@ MOST_TOKENS = 100
 
 
 def native_options(parameters: Mapping[str, Any], texts: int) -> dict[str, Any]:
-    """Return the options of `septet.tfidf.analysis.core_of` for a corpus of ``texts`` texts.
-
-    With a vocabulary, document frequencies are not limited.
-
-    Raises:
-        QueryError: an invalid parameter.
-    """
+    """Return the options of `septet.tfidf.counting.core_of` for a corpus of ``texts`` texts, or raise QueryError."""
     one_of(parameters["output"], "output", OUTPUTS)
     names = ("use_idf", "smooth_idf", "sublinear_tf", "lowercase", "binary")
     switches = {name: parameters[name] for name in names}
@@ -159,27 +133,24 @@ def native_options(parameters: Mapping[str, Any], texts: int) -> dict[str, Any]:
 
 
 def reading_of(parameters: Mapping[str, Any]) -> DocumentReading:
-    """Return the reader of documents.
-
-    Raises:
-        QueryError: an invalid parameter.
-    """
+    """Return the reader of documents; raise QueryError for an invalid parameter."""
     custom = callable(parameters["analyzer"]) or parameters["preprocessor"] is not None
+    encoding = utf8(parameters["encoding"], "encoding", QueryError)
+    try:
+        b"text".decode(encoding, "replace")
+    except (LookupError, ValueError, TypeError, AssertionError):
+        raise QueryError(f"encoding is {shown(encoding)}: wanted an encoding of text, such as 'utf-8'") from None
     bare = parameters["tokenizer"] is not None and not parameters["lowercase"] and parameters["strip_accents"] is None
     return DocumentReading(
-        one_of(parameters["input"], "input", _INPUTS),
-        _checked_encoding(parameters["encoding"]),
-        one_of(parameters["decode_error"], "decode_error", _DECODE_ERRORS),
+        one_of(parameters["input"], "input", ("content", "filename", "file")),
+        encoding,
+        one_of(parameters["decode_error"], "decode_error", ("strict", "ignore", "replace")),
         custom or (bare and parameters["analyzer"] == "word"),
     )
 
 
 def fixed_vocabulary(value: Mapping[str, int] | Iterable[str] | None) -> list[str] | None:
-    """Return the terms of a vocabulary by column; None for None.
-
-    Raises:
-        QueryError: no terms, a repeated term, or columns that are not 0 to n - 1.
-    """
+    """Return the terms of a vocabulary by column; None for None. Raise QueryError for an invalid one."""
     if value is None:
         return None
     expected = "a list of terms, or a dict from terms to columns"
@@ -213,11 +184,7 @@ def _dtype(value: Any) -> np.dtype[Any]:
 
 
 def one_of(value: object, name: str, known: tuple[str, ...], more: str = "") -> str:
-    """Check that a value is one of the known names.
-
-    Raises:
-        QueryError: it is not.
-    """
+    """Return a value that is one of the known names; raise QueryError for any other."""
     text = exact(value)
     if isinstance(text, str) and text in known:
         return text
@@ -254,3 +221,104 @@ def _stop_words(value: object) -> list[str]:
         return list(ENGLISH)
     words = listed(value, "stop_words", QueryError, "'english', or a list of words", MOST_STOP_WORDS)
     return [utf8(word, "a stop word", QueryError) for word in words]
+
+
+# -- analysis ----------------------------------------------------------------------------------------------------------
+
+#: Two or more letters, digits and underscores: the default, implemented natively.
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+_BLANKS = re.compile(r"\s\s+")
+
+
+class Analysis(NamedTuple):
+    """The steps from a text to its terms, checked; see `septet.TfidfVectorizer`."""
+
+    analyzer: str | Callable[[str], Iterable[str]]
+    preprocessor: Callable[[str], str] | None
+    lowercase: bool
+    strip_accents: str | Callable[[str], str] | None
+    tokenizer: Callable[[str], Iterable[str]] | None
+    token_pattern: str | None
+    ngrams: tuple[int, int]
+    stop_words: frozenset[str]
+
+    def function(self) -> Callable[[str], Iterable[str]]:
+        """Return the function from a text to its terms."""
+        if not isinstance(self.analyzer, str):
+            return self.analyzer
+        prepared = self.preprocessor or self._prepared
+        fewest, most = self.ngrams
+        if self.analyzer == "char":
+            return lambda text: _runs(_BLANKS.sub(" ", prepared(text)), fewest, most)
+        if self.analyzer == "char_wb":
+            return lambda text: _chars_of_words(_BLANKS.sub(" ", prepared(text)), fewest, most)
+        tokens = self.tokenizer or re.compile(self.token_pattern or TOKEN_PATTERN).findall
+
+        def words(text: str) -> list[str]:
+            kept = [token for token in tokens(prepared(text)) if token not in self.stop_words]
+            return kept if most == 1 else [" ".join(run) for run in _runs(kept, fewest, most)]
+
+        return words
+
+    def _prepared(self, text: str) -> str:
+        text = text.lower() if self.lowercase else text
+        if self.strip_accents is None or (isinstance(self.strip_accents, str) and text.isascii()):
+            return text
+        if not isinstance(self.strip_accents, str):
+            return self.strip_accents(text)
+        apart = unicodedata.normalize("NFKD", text)
+        if self.strip_accents == "ascii":
+            return apart.encode("ascii", "ignore").decode("ascii")
+        return "".join(char for char in apart if not unicodedata.combining(char))
+
+
+def analysis_of(parameters: Mapping[str, Any], ngrams: tuple[int, int], stop_words: Iterable[str]) -> Analysis | None:
+    """Return the analysis of texts, None for the native default; raise QueryError for an invalid parameter."""
+    names = ("analyzer", "preprocessor", "lowercase", "strip_accents", "tokenizer", "token_pattern")
+    analyzer, preprocessor, lowercase, strip_accents, tokenizer, pattern = (parameters[name] for name in names)
+    for name, known in (("analyzer", ("word", "char", "char_wb")), ("strip_accents", ("ascii", "unicode", None))):
+        value = parameters[name]
+        if not callable(value) and not (isinstance(value, (str, type(None))) and value in known):
+            expected = ", ".join(map(repr, known))
+            raise QueryError(f"{name} is {shown(value)}: wanted {expected}, or a function of a text")
+    called(preprocessor, "preprocessor", QueryError)
+    called(tokenizer, "tokenizer", QueryError)
+    if tokenizer is None and analyzer == "word":
+        try:
+            groups = re.compile(pattern).groups
+        except (TypeError, ValueError, re.error, RecursionError, OverflowError) as error:
+            raise QueryError(f"token_pattern is {shown(pattern)}: wanted a regular expression ({error})") from None
+        if groups > 1 or not isinstance(pattern, str):
+            expected = "wanted text with at most one group, which is the token"
+            raise QueryError(f"token_pattern is {shown(pattern)}: {expected}")
+    usual = ("word", None, True, None, None, TOKEN_PATTERN)
+    if (analyzer, preprocessor, bool(lowercase), strip_accents, tokenizer, pattern) == usual:
+        return None
+    if parameters["tokens"] != "words":
+        raise QueryError(
+            f"tokens={parameters['tokens']!r} has an analyzer of its own: leave {', '.join(names)} at their defaults"
+        )
+    return Analysis(
+        analyzer, preprocessor, bool(lowercase), strip_accents, tokenizer, pattern, ngrams, frozenset(stop_words)
+    )
+
+
+def _runs(items: Any, fewest: int, most: int) -> list[Any]:
+    """Return the runs of tokens or characters, the shortest first."""
+    return [
+        items[at : at + length]
+        for length in range(fewest, min(most, len(items)) + 1)
+        for at in range(len(items) - length + 1)
+    ]
+
+
+def _chars_of_words(text: str, fewest: int, most: int) -> list[str]:
+    """Return the runs of characters in words padded with a space on each side; a shorter word once, as a whole."""
+    runs = []
+    for word in text.split():
+        padded = f" {word} "
+        for length in range(fewest, most + 1):
+            runs += [padded[at : at + length] for at in range(max(1, len(padded) - length + 1))]
+            if length >= len(padded):
+                break
+    return runs

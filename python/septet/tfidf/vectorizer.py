@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from septet import _core
 from septet.errors import QueryError
 from septet.inputs.arguments import shown, whole
-from septet.tfidf.analysis import TOKEN_PATTERN, TermCounter, called_with, core_of
-from septet.tfidf.parameters import OUTPUTS, fixed_vocabulary, native_options, one_of, reading_of
-from septet.tfidf.rows import SparseRows
+from septet.tfidf.counting import SparseRows, TermCounter, called_with, core_of
+from septet.tfidf.parameters import OUTPUTS, TOKEN_PATTERN, fixed_vocabulary, native_options, one_of, reading_of
 
 T = TypeVar("T")
 
@@ -280,11 +279,8 @@ class TfidfVectorizer:
         return f"<TfidfVectorizer of {len(self)} terms, tokens={self.tokens!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        attributes, fitted = (
-            {_ATTRIBUTES.get(name, name): value for name, value in self.get_params().items()},
-            self._fitted,
-        )
-        if fitted:
+        attributes = {_ATTRIBUTES.get(name, name): value for name, value in self.get_params().items()}
+        if fitted := self._fitted:
             attributes["_fitted"] = (fitted.core.vocabulary, fitted.core.idf, fitted.options)
         return attributes
 
