@@ -69,10 +69,8 @@ def evaluate(
         VectorError: a vector matches no vector space of the vault.
         StoreError: the vault cannot be read.
     """
-    judged_queries, chosen = judged(queries, qrels), measures_of(measures)
-    return evaluated(
-        searchable(vault), judged_queries, chosen, vectors_by_query(query_vectors, judged_queries), options
-    )
+    parsed, chosen = judged(queries, qrels), measures_of(measures)
+    return evaluated(searchable(vault), parsed, chosen, vectors_by_query(query_vectors, parsed), options)
 
 
 def evaluated(
@@ -94,7 +92,7 @@ def evaluated(
     for depth in depths:
         of_depth = [measure for measure in measures if depth_of(measure, options) == depth]
         for query, results in _searched(vault, answerable, vectors, {"mode": "scan", **options, "limit": depth}):
-            ids = _ids(results, options)
+            ids = results.ids if options.get("group_by") is None else [hit.parent or hit.id for hit in results]
             for measure in of_depth:
                 values[query.id][measure.name] = measure.of(ids, query.grades or {})
             for id in ids:
@@ -114,11 +112,7 @@ def evaluated(
 
 
 def searchable(vault: object) -> Searchable:
-    """Return the vault, checked.
-
-    Raises:
-        QueryError: it is neither a vault nor a federation.
-    """
+    """Return the vault; raise QueryError if it is neither a vault nor a federation."""
     if not isinstance(vault, Searchable):
         raise QueryError(f"vault is {shown(vault)}: wanted an open Vault or Federation")
     return vault
@@ -139,12 +133,6 @@ def _searched(
         row_vectors = [vectors.get(query.id) for query in part] if vectors else None
         batch = vault.search_many([query.text for query in part], query_vectors=row_vectors, **cast("Any", options))
         yield from zip(part, batch)
-
-
-def _ids(results: Results, options: Mapping[str, Any]) -> list[str]:
-    if options.get("group_by") is None:
-        return results.ids
-    return [hit.parent or hit.id for hit in results]
 
 
 def vectors_by_query(vectors: object, queries: Sequence[Query]) -> Mapping[str, Any]:
@@ -177,7 +165,14 @@ def feedback_judgements(vault: Vault | PostgresVault | Federation) -> list[dict[
         StoreError: a vault cannot be read.
     """
     grades: dict[str, dict[str, int]] = {}
-    for member in _vaults(searchable(vault)):
+    opened = searchable(vault)
+    members: list[AnyVault] = []
+    if isinstance(opened, Federation):
+        # Read the highest tier last: for equal ids its feedback wins.
+        members = [*reversed(opened._here().values())]
+    elif isinstance(opened, AnyVault):
+        members = [opened]
+    for member in members:
         with member._store.reading() as read:
             for row in read.tables.feedback.all_rows(read):
                 if row.action in GRADES:
@@ -186,10 +181,3 @@ def feedback_judgements(vault: Vault | PostgresVault | Federation) -> list[dict[
         {"id": str(number), "query": text, "relevant": relevant}
         for number, (text, relevant) in enumerate(grades.items(), start=1)
     ]
-
-
-def _vaults(vault: Searchable) -> Sequence[AnyVault]:
-    if isinstance(vault, Federation):
-        # Read the highest tier last: for equal ids its feedback wins.
-        return list(reversed(vault._here().values()))
-    return [vault] if isinstance(vault, AnyVault) else []

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias, TypeVar
+from typing import BinaryIO, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -48,11 +48,7 @@ class Query(NamedTuple):
 
 
 def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
-    """Return the queries in order, with their judgements.
-
-    Raises:
-        QueryError: invalid queries or judgements, a duplicate id, or no query is judged.
-    """
+    """Return the queries in order, with their judgements; raise QueryError if any is invalid, or none is judged."""
     if isinstance(queries, Mapping):
         parsed = [_query(id, text) for id, text in queries.items()]
     elif isinstance(queries, (str, os.PathLike)):
@@ -63,7 +59,11 @@ def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
         parsed = [_record(record, f"query {at}", str(at)) for at, record in enumerate(records, start=1)]
     if len(parsed) > MOST_QUERIES:
         raise QueryError(f"queries has {len(parsed):,} items: at most {MOST_QUERIES:,} are allowed")
-    _check_unique(parsed)
+    seen: set[str] = set()
+    for query in parsed:
+        if query.id in seen:
+            raise QueryError(f"duplicate query id {shown(query.id)}: give each query its own id")
+        seen.add(query.id)
     if qrels is not None:
         if any(query.grades is not None for query in parsed):
             raise QueryError("qrels given, but the queries have 'relevant': omit one of them")
@@ -75,14 +75,6 @@ def judged(queries: Queries, qrels: Qrels | None) -> list[Query]:
             why = f"qrels has no judgement for {shown(parsed[0].id)}, for example; do the ids of both agree?"
         raise QueryError(f"none of {len(parsed)} queries is judged: {why}")
     return parsed
-
-
-def _check_unique(queries: Iterable[Query]) -> None:
-    seen: set[str] = set()
-    for query in queries:
-        if query.id in seen:
-            raise QueryError(f"duplicate query id {shown(query.id)}: give each query its own id")
-        seen.add(query.id)
 
 
 def _query(id: object, text: object, grades: object = None, what: str = "") -> Query:
@@ -158,29 +150,30 @@ def _lines(file: BinaryIO | gzip.GzipFile, name: str) -> Iterator[bytes]:
         yield line
 
 
-def _text(line: bytes, where: str, first: bool) -> str:
-    try:
-        return line.decode("utf-8-sig" if first else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as fault:
-        raise QueryError(f"{where}: not UTF-8 (byte {fault.start}): save the file as UTF-8") from None
+def _numbered(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the number, the place for messages and the text of each line that is not blank."""
+    for number, line in enumerate(lines, start=1):
+        where = f"{name}, line {number}"
+        try:
+            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as fault:
+            raise QueryError(f"{where}: not UTF-8 (byte {fault.start}): save the file as UTF-8") from None
+        if text.strip():
+            yield number, where, text
 
 
 def queries_in(lines: Iterable[bytes], name: str) -> list[Query]:
-    """Return the queries of a file, one per line: a JSON object, or id, tab and text.
-
-    Raises:
-        QueryError: an invalid line; the message names its number.
-    """
+    """Return the queries of a file, one per line: a JSON object, or id, tab and text; else raise QueryError."""
     parsed: list[Query] = []
-    for number, line in enumerate(lines, start=1):
-        where = f"{name}, line {number}"
-        text = _text(line, where, number == 1)
-        if not text.strip():
-            continue
+    for number, where, text in _numbered(lines, name):
         if len(parsed) == MOST_QUERIES:
             raise QueryError(f"{where}: at most {MOST_QUERIES:,} queries are allowed")
         if text.lstrip().startswith("{"):
-            parsed.append(_record(_json(text, where), where, str(number)))
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError) as fault:
+                raise QueryError(f"{where} is not JSON: {fault}") from None
+            parsed.append(_record(record, where, str(number)))
             continue
         id, tab, query = text.partition("\t")
         if not tab:
@@ -190,23 +183,12 @@ def queries_in(lines: Iterable[bytes], name: str) -> list[Query]:
     return parsed
 
 
-def _json(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise QueryError(f"{where} is not JSON: {fault}") from None
-
-
 def _qrels_in(lines: Iterable[bytes], name: str) -> dict[str, dict[str, float]]:
     """Read ``qid iteration id grade`` (TREC) or ``qid id grade`` (BEIR); a first line without a grade is a header."""
     grades: dict[str, dict[str, float]] = {}
     count = 0
-    for number, line in enumerate(lines, start=1):
-        where = f"{name}, line {number}"
-        text = _text(line, where, number == 1)
+    for number, where, text in _numbered(lines, name):
         columns = text.split("\t") if "\t" in text else text.split()
-        if not text.strip():
-            continue
         if len(columns) not in (3, 4):
             raise QueryError(f"{where} is {shown(text)}: wanted qid, iteration, id and grade")
         try:

@@ -188,16 +188,11 @@ def groundedness(answer: str, evidence: Iterable[str]) -> float:
         QueryError: the answer or a piece of evidence is not a text.
     """
     known = " ".join(_texts(evidence, "evidence")).lower()
-    sentences = [
-        sentence.strip() for sentence in re.split(r"[.!?。！？\n]", utf8(answer, "answer", QueryError).lower())
-    ]
-    long = [sentence for sentence in sentences if len(sentence.encode()) > SHORT_SENTENCE]
-    return sum(_has_known_word(sentence, known) for sentence in long) / len(long) if long else 0.0
-
-
-def _has_known_word(sentence: str, known: str) -> bool:
-    words = [word for word in _WORD.findall(sentence) if len(word.encode()) >= LONG_WORD]
-    return any(word in known for word in words[:MOST_WORDS])
+    pieces = re.split(r"[.!?。！？\n]", utf8(answer, "answer", QueryError).lower())
+    sentences = [piece for piece in pieces if len(piece.strip().encode()) > SHORT_SENTENCE]
+    words = ([word for word in _WORD.findall(sentence) if len(word.encode()) >= LONG_WORD] for sentence in sentences)
+    supported = sum(any(word in known for word in of_sentence[:MOST_WORDS]) for of_sentence in words)
+    return supported / len(sentences) if sentences else 0.0
 
 
 def _texts(values: Iterable[str], name: str) -> list[str]:

@@ -85,7 +85,23 @@ class Evaluation(Tabular):
         Raises:
             QueryError: the evaluations have different queries, or no common measure.
         """
-        return _compared(self, baseline, seed)
+        if not isinstance(baseline, Evaluation):
+            raise QueryError(f"baseline is {shown(baseline)}: wanted an Evaluation")
+        seed = whole(seed, "seed", QueryError, 0, 2**63 - 1)
+        if other := sorted(baseline.per_query.keys() ^ self.per_query.keys()):
+            only = f"{shown(other[0])} is only in one; evaluate both on the same"
+            raise QueryError(f"the two evaluations have different queries: {only}")
+        names = [name for name in self.means if name in baseline.means]
+        if not names:
+            raise QueryError(
+                f"the two evaluations share no measure: {', '.join(self.means)}; {', '.join(baseline.means)}"
+            )
+        ids = list(self.per_query)
+        differences = {}
+        for name in names:
+            values = [np.array([evaluation.per_query[id][name] for id in ids]) for evaluation in (baseline, self)]
+            differences[name] = difference_of(name, values[0], values[1], seed)
+        return Comparison(self.profile, baseline.profile, len(ids), differences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON-ready dict."""
@@ -166,30 +182,6 @@ class Comparison(Tabular):
                 for name, row in self.differences.items()
             },
         }
-
-
-def _compared(after: Evaluation, before: Evaluation, seed: int) -> Comparison:
-    """Return the comparison; see `Evaluation.compare`.
-
-    Raises:
-        QueryError: the evaluations have different queries, or no common measure.
-    """
-    if not isinstance(before, Evaluation):
-        raise QueryError(f"baseline is {shown(before)}: wanted an Evaluation")
-    seed = whole(seed, "seed", QueryError, 0, 2**63 - 1)
-    if other := sorted(before.per_query.keys() ^ after.per_query.keys()):
-        raise QueryError(
-            f"the two evaluations have different queries: {shown(other[0])} is only in one; evaluate both on the same"
-        )
-    names = [name for name in after.means if name in before.means]
-    if not names:
-        raise QueryError(f"the two evaluations share no measure: {', '.join(after.means)}; {', '.join(before.means)}")
-    ids = list(after.per_query)
-    differences = {}
-    for name in names:
-        values = [np.array([evaluation.per_query[id][name] for id in ids]) for evaluation in (before, after)]
-        differences[name] = difference_of(name, values[0], values[1], seed)
-    return Comparison(after.profile, before.profile, len(ids), differences)
 
 
 def difference_of(name: str, before: NDArray[np.float64], after: NDArray[np.float64], seed: int = 0) -> Difference:

@@ -217,11 +217,8 @@ def _tuning(base: Profile, after: Profile, rows: Sequence[WeightSet], gain: Diff
     reason = change if accepted else f"not above noise: {change}"
     profile = base
     if accepted:
-        fields = {name: getattr(after, name) for name in Profile.__dataclass_fields__}
         name = base.name if base.name.endswith("(tuned)") else f"{base.name[:240]} (tuned)"
-        profile = Profile.known(
-            **{**fields, "name": name, "description": f"Weights fitted to {queries} queries: {change}."}
-        )
+        profile = _with(after, name=name, description=f"Weights fitted to {queries} queries: {change}.")
     before_, after_ = ({row: dict(profiled.weights[row]) for row in rows} for profiled in (base, after))
     return Tuning(accepted, reason, profile, before_, after_, gain, queries)
 
@@ -320,8 +317,11 @@ def judged_pools(
 
 def with_weights(profile: Profile, row: WeightSet, weights: Mapping[str, float]) -> Profile:
     """Return the profile with other weights in one row."""
-    fields = {name: getattr(profile, name) for name in Profile.__dataclass_fields__}
-    return Profile.known(**{**fields, "weights": {**profile.weights, row: dict(weights)}})
+    return _with(profile, weights={**profile.weights, row: dict(weights)})
+
+
+def _with(profile: Profile, **changes: Any) -> Profile:
+    return Profile.known(**{name: getattr(profile, name) for name in Profile.__dataclass_fields__} | changes)
 
 
 def fitted(profile: Profile, row: WeightSet, pools: Sequence[JudgedPool], measure: Measure) -> dict[str, float]:
