@@ -97,11 +97,7 @@ def count(value: int, least: int, name: str) -> int:
 
 
 def id_list(value: object, error: type[Exception], name: str = "ids") -> list[int] | list[str]:
-    """Return one id or several as a list of plain integers or texts.
-
-    Raises:
-        error: other types, both types, an integer beyond 64 bits, or text with half a surrogate pair.
-    """
+    """Return one id or several as a list of plain integers or texts; raise ``error`` for any other value."""
     expected = "ids, whole numbers of 64 bits or texts"
     if isinstance(value, np.ma.MaskedArray) or (isinstance(value, np.ndarray) and value.ndim > 1):
         raise error(f"{name} is {shown(value)}: wanted one dimension of {expected}")
@@ -115,8 +111,9 @@ def id_list(value: object, error: type[Exception], name: str = "ids") -> list[in
     ids = listed(value, name, error, expected, MOST_IDS)
     kinds = set(map(type, ids))
     if not kinds <= {int} and not kinds <= {str}:
-        if (at := next((at for at, value in enumerate(ids) if _is_odd(value)), None)) is not None:
-            raise error(f"{name}[{at}] is {shown(ids[at])}: wanted {expected}")
+        for at, value in enumerate(ids):
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, np.integer)):
+                raise error(f"{name}[{at}] is {shown(value)}: wanted {expected}")
         ids = [int(value) if isinstance(value, np.integer) else exact(value) for value in ids]
         if len(set(map(type, ids))) > 1:
             raise error(f"{name} has numbers and texts: wanted {expected}, all of one kind")
@@ -131,7 +128,3 @@ def id_list(value: object, error: type[Exception], name: str = "ids") -> list[in
         invalid = min(ids) if min(ids) < SMALLEST_ID else max(ids)
         raise error(f"{name} has {shown(invalid)}: wanted {expected}")
     return ids
-
-
-def _is_odd(value: object) -> bool:
-    return isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, np.integer))

@@ -70,12 +70,7 @@ class VectorNames(NamedTuple):
         return positions if self.stored is None else self.stored.view()[positions]
 
     def allowed(self, mask: NDArray[np.bool_] | None, at: NDArray[np.int64] | None) -> NDArray[np.bool_] | None:
-        """Return the mask of positions that a search may return; None for all.
-
-        Args:
-            mask: mask of the live positions, in order.
-            at: selected positions; -1 is ignored.
-        """
+        """Return the mask of positions that a search may return: those in ``mask`` of the live ones, and ``at``."""
         if at is None and not self.dead:
             return mask
         allowed = self.living()
@@ -88,11 +83,7 @@ class VectorNames(NamedTuple):
         return allowed
 
     def fresh_ids(self, count: int) -> range:
-        """Return ids for new vectors.
-
-        Raises:
-            VectorError: the ids are texts, or the largest integer is used.
-        """
+        """Return ids for new vectors; raise VectorError if they are texts, or the largest integer is used."""
         if self.kind is str:
             raise VectorError("the ids of this index are texts: pass ids")
         if self.fresh + count - 1 > LARGEST_ID:
@@ -100,11 +91,7 @@ class VectorNames(NamedTuple):
         return range(self.fresh, self.fresh + count)
 
     def checked(self, ids: Sequence[Any], count: int) -> None:
-        """Check ids for new vectors.
-
-        Raises:
-            VectorError: the number of ids differs from that of vectors, ids are repeated, or of another type.
-        """
+        """Raise VectorError for ids of new vectors of another number or type, or with repetitions."""
         if len(ids) != count:
             raise VectorError(f"ids has {len(ids):,} ids for {count:,} vectors: wanted one for each")
         if ids and self.kind not in (None, type(ids[0])):
@@ -162,8 +149,12 @@ class Places:
                 known = (at >= 0) & (at < len(names.alive))
                 at[known] = np.where(names.alive[at[known]], at[known], -1)
             return at
-        places = self._all(names)
-        return np.array([places.get(value, -1) for value in ids], np.int64)
+        if self._of is not names:
+            self._of = None
+            positions = names.positions()
+            self._at = dict(zip(names.at(positions).tolist(), positions.tolist(), strict=True))
+            self._of = names
+        return np.array([self._at.get(value, -1) for value in ids], np.int64)
 
     def moved(self, before: VectorNames, after: VectorNames, removed: Iterable[Any], ids: Sequence[Any]) -> None:
         """Update the map for removed ids and for ids appended after ``before``."""
@@ -175,14 +166,6 @@ class Places:
             del self._at[value]
         self._at.update(zip(ids, range(before.n, before.n + len(ids)), strict=True))
         self._of = after
-
-    def _all(self, names: VectorNames) -> dict[Any, int]:
-        if self._of is not names:
-            self._of = None
-            positions = names.positions()
-            self._at = dict(zip(names.at(positions).tolist(), positions.tolist(), strict=True))
-            self._of = names
-        return self._at
 
 
 def shown_ids(ids: Iterable[Any]) -> str:
@@ -269,11 +252,7 @@ class State(NamedTuple):
         return self._replace(codes=codes, more=self.growing.view(), names=names)
 
     def coded(self, path: str = "the index") -> _core.Codes:
-        """Encode all rows.
-
-        Raises:
-            StoreError: a row is not finite or, for cosines, not of length 1.
-        """
+        """Encode all rows; raise StoreError for one that is not finite or, for cosines, not of length 1."""
         codes = _core.Codes(self.codes.dimensions, distances=self.metric == "l2")
         for start in range(0, self.n, PAGE_ROWS):
             page = self.read(start, start + PAGE_ROWS)
