@@ -7,12 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from expressions import Columns, evaluate
+from expressions import Columns, evaluate, score
 from septet.profiles import BUILTIN
 from septet.ranking.fusion import Col, Const, Only, Rrf, Scale, Sum, Term
 from septet.ranking.pool import Pool
 from septet.ranking.profile import COLUMNS
-from septet.ranking.score import score
 
 RANGES = dict.fromkeys(COLUMNS, (0.0, 1.0)) | {"bm25": (0.0, 40.0), "cosine": (-1.0, 1.0)}
 #: A corpus column is known for all candidates or for none, but cosines may be missing for some.

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from expressions import score
 from septet.profiles import BUILTIN, resolve
 from septet.ranking.pool import Pool
-from septet.ranking.score import score
 
 MEMORY = BUILTIN["markdown-memory"]
 AGING = resolve(

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from expressions import Columns, evaluate
+from expressions import Columns, evaluate, score
 from septet import ProfileError
 from septet.profiles import BUILTIN, resolve
 from septet.ranking.fusion import Only, names
 from septet.ranking.pool import EMPTY, Pool
-from septet.ranking.score import score
 
 NAN = math.nan
 

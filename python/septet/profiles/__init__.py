@@ -88,7 +88,13 @@ def resolve(profile: ProfileLike) -> Profile:
     if isinstance(profile, Profile):
         return profile
     if isinstance(profile, Mapping):
-        return _from_mapping(_bounded(profile))
+        from septet.inputs.documents import Unreadable, bounded
+
+        try:
+            bounded(profile)
+        except Unreadable as fault:
+            raise ProfileError(f"the profile {fault}") from None
+        return _from_mapping(profile)
     if isinstance(profile, os.PathLike) or (isinstance(profile, str) and profile.endswith(_SUFFIXES)):
         return _from_mapping(_read(file_path(profile, "profile", ProfileError)))
     builtin = BUILTIN.get(profile) if isinstance(profile, str) else None
@@ -124,16 +130,6 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
         else:
             out[key] = _merged(out[key], value) if both else value
     return out
-
-
-def _bounded(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    from septet.inputs.documents import Unreadable, bounded
-
-    try:
-        bounded(data)
-    except Unreadable as fault:
-        raise ProfileError(f"the profile {fault}") from None
-    return data
 
 
 def _read(path: str | os.PathLike[str]) -> Mapping[str, Any]:

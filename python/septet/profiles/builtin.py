@@ -33,6 +33,8 @@ CONNECTED_PRIORITY = 0.5
 
 _DOCUMENTED_COLUMNS = ColumnWeights.known(id=5.0, title=10.0, description=3.0, context=1.0, tags=2.0)
 
+_FACTS = {"severity": 0.10, "temporal_decay": 0.10, "tag_overlap": 0.10, "domain_match": 0.10}
+
 SEVEN_SIGNALS = Profile.known(
     name="seven-signals",
     description="The documented seven-signal vault search, to the digit. The weights sum to 0.90, so 0.90 is the "
@@ -50,26 +52,9 @@ SEVEN_SIGNALS = Profile.known(
         "graph_proximity": Col.known(col="graph"),
     },
     weights={
-        "text": {
-            "semantic": 0.35,
-            "vector": 0.00,
-            "severity": 0.10,
-            "temporal_decay": 0.10,
-            "tag_overlap": 0.10,
-            "domain_match": 0.10,
-            "graph_proximity": 0.15,
-        },
-        "hybrid": {
-            "semantic": 0.20,
-            "vector": 0.15,
-            "severity": 0.10,
-            "temporal_decay": 0.10,
-            "tag_overlap": 0.10,
-            "domain_match": 0.10,
-            "graph_proximity": 0.15,
-        },
+        "text": {"semantic": 0.35, "vector": 0.00, **_FACTS, "graph_proximity": 0.15},
+        "hybrid": {"semantic": 0.20, "vector": 0.15, **_FACTS, "graph_proximity": 0.15},
     },
-    missing="zero",
     cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
     memory_score=0.5,
@@ -82,24 +67,9 @@ SIX_SIGNALS = Profile.known(
     text=TextRules.known(stop_words="drop", grams=False, snippet="start", typos=False, weights=_DOCUMENTED_COLUMNS),
     signals={name: e for name, e in SEVEN_SIGNALS.signals.items() if name != "graph_proximity"},
     weights={
-        "text": {
-            "semantic": 0.40,
-            "vector": 0.00,
-            "severity": 0.15,
-            "temporal_decay": 0.15,
-            "tag_overlap": 0.15,
-            "domain_match": 0.15,
-        },
-        "hybrid": {
-            "semantic": 0.25,
-            "vector": 0.15,
-            "severity": 0.15,
-            "temporal_decay": 0.15,
-            "tag_overlap": 0.15,
-            "domain_match": 0.15,
-        },
+        "text": {"semantic": 0.40, "vector": 0.00, **dict.fromkeys(_FACTS, 0.15)},
+        "hybrid": {"semantic": 0.25, "vector": 0.15, **dict.fromkeys(_FACTS, 0.15)},
     },
-    missing="zero",
     cuts=Cuts.known(budget="stop", confident_score=0.8),
     adaptive=Adaptive.known(fixed=("vector",)),
     memory_score=0.5,
@@ -210,7 +180,6 @@ MARKDOWN_MEMORY = Profile.known(
         "text": Saturate.known(saturate=Col.known(col="bm25")),
     },
     weights={"text": {"vector": 0.0, "text": 1.0}, "hybrid": {"vector": 0.7, "text": 0.3}},
-    missing="zero",
     floor=Found.known(found=Col.known(col="bm25")),
     pinned=Col.known(col="path"),
     cuts=Cuts.known(
@@ -238,7 +207,6 @@ RECALL = Profile.known(
     "BM25, and vectors; fused by ranks from 0 with k = 60, the first ten of each list, or as many as the limit.",
     text=TextRules.known(
         match="cascade",
-        min_terms=3,
         stop_words=RECALL_STOP_WORDS,
         grams=False,
         snippet="start",
@@ -257,7 +225,6 @@ RECALL = Profile.known(
         )
     },
     weights={"text": {"recall": 1.0}, "hybrid": {"recall": 1.0}},
-    missing="zero",
     cuts=Cuts.known(limit=10, factor=1, minimum=10, guard_below=0),
     adaptive=Adaptive.known(text=(), hybrid=()),
 )
@@ -285,7 +252,6 @@ PLANNED_RETRIEVAL = Profile.known(
         "text": {"vector": 0.0, "text": 0.0, "vector_alone": 0.0, "text_alone": 1.0},
         "hybrid": {"vector": _FUSED, "text": 1.0 - _FUSED, "vector_alone": 1.0, "text_alone": 1.0},
     },
-    missing="zero",
     cuts=Cuts.known(limit=10, factor=4, minimum=1, guard_below=0),
     adaptive=Adaptive.known(text=(), hybrid=()),
 )

@@ -46,7 +46,8 @@ def budgeted(cuts: Cuts, costs: Sequence[int], scores: Sequence[float], max_toke
     left_out: list[int] = []
     spent, stopped = 0, False
     for place, cost in enumerate(costs):
-        if places and (place if cuts.budget == "stop" else len(places)) >= _most(cuts, scores[places[0]]):
+        confident = places and cuts.confident_score is not None and scores[places[0]] >= cuts.confident_score
+        if confident and (place if cuts.budget == "stop" else len(places)) >= cuts.confident_limit:
             break
         fits = not stopped and spent + cost <= max_tokens
         if fits or (cuts.budget == "stop" and not places):
@@ -56,12 +57,6 @@ def budgeted(cuts: Cuts, costs: Sequence[int], scores: Sequence[float], max_toke
             left_out.append(place)
             stopped = cuts.budget == "stop"
     return places, left_out
-
-
-def _most(cuts: Cuts, best: float) -> float:
-    """Return the maximum number of results, given the best score."""
-    confident = cuts.confident_score is not None and best >= cuts.confident_score
-    return cuts.confident_limit if confident else math.inf
 
 
 _DENSE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"

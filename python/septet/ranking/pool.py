@@ -98,11 +98,6 @@ def is_fact(name: str) -> bool:
     return first == "attrs" and bool(path) and all(path) and len(name) <= MOST_CHARS
 
 
-def attrs_paths(columns: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the columns that are paths into attrs, with their keys."""
-    return {name: tuple(name.split(".")[1:]) for name in sorted(columns) if name.startswith("attrs.")}
-
-
 def number_at(attrs: object, path: Sequence[str]) -> float:
     """Return the number at a path into attrs, NaN if there is none: text, booleans and lists are not numbers."""
     for name in path:
@@ -117,10 +112,3 @@ def numbers_of(texts: Sequence[str], paths: Iterable[Sequence[str]]) -> list[NDA
     # Many entries have no attrs.
     parsed = [json.loads(text) if text != "{}" else {} for text in texts]
     return [np.array([number_at(attrs, path) for attrs in parsed], dtype=np.float64) for path in paths]
-
-
-def with_ages(
-    columns: Mapping[str, NDArray[np.float64]], ages: Iterable[str], now: float
-) -> dict[str, NDArray[np.float64]]:
-    """Return the ages in days ``(m,)`` at a time in epoch seconds, for times in ``columns``."""
-    return {name: (now - columns[AGES[name]]) / SECONDS_A_DAY for name in ages if AGES[name] in columns}

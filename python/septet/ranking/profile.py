@@ -33,7 +33,7 @@ from septet.ranking.fusion import (
     names,
     parts,
 )
-from septet.ranking.pool import AGES, TIMES, attrs_paths, is_fact
+from septet.ranking.pool import AGES, SECONDS_A_DAY, TIMES, is_fact
 
 #: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
@@ -46,7 +46,6 @@ COLUMNS = frozenset(
 
 #: Columns that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
-SECONDS_A_DAY = 86_400.0
 #: Bounds within which sums and ratios of weights stay exact enough.
 MOST_WEIGHT, LEAST_WEIGHT = 1e9, 1e-9
 
@@ -309,7 +308,7 @@ class Profile(Checked):
     @cached_property
     def attrs_columns(self) -> Mapping[str, tuple[str, ...]]:
         """Columns of numbers in attrs that the signals read, with their paths."""
-        return attrs_paths(self.columns)
+        return {name: tuple(name.split(".")[1:]) for name in sorted(self.columns) if name.startswith("attrs.")}
 
     @cached_property
     def asks_store(self) -> bool:

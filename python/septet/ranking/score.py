@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from septet._core import Pool, Ranking
 from septet.model.codec import Plain
-from septet.ranking.pool import with_ages
+from septet.ranking.pool import AGES, SECONDS_A_DAY
 from septet.ranking.profile import Profile, WeightSet
 
 
@@ -113,11 +113,6 @@ def best_of(
     return [*map(named, best)]
 
 
-def score(pool: Pool, profile: Profile, weights: Mapping[str, float]) -> Ranking:
-    """Evaluate a profile's signals over a pool's columns, fuse them by the given weights, and sort by the sums."""
-    return profile.formula.rank(pool, profile.signal_names, [weights[name] for name in profile.signals])
-
-
 def rank(
     pool: Pool,
     profile: Profile,
@@ -128,15 +123,14 @@ def rank(
     least: float | None = None,
     taken: int | None = None,
 ) -> Ranking:
-    """Fill the columns ``severity``, ``decay`` and ``domain``, each 0 to 1, and ages, and return `score` of the pool.
+    """Return the ranking of a pool by a profile's signals, fused by the given weights.
 
-    Column ``domain`` is NaN without a ``domain``. ``least`` caps the score that the profile's floor raises to;
-    ``taken`` is the number of candidates per leg.
+    Fills ages, and the columns ``severity``, ``decay`` and ``domain`` (NaN without a ``domain``), each 0 to 1.
+    ``least`` caps the score that the profile's floor raises to; ``taken`` is the number of candidates per leg.
     """
     if profile.ages:
-        pool = pool.with_columns(with_ages(pool.columns, profile.ages, now))
-    counted = [weights[name] for name in profile.signals]
-    names, rules = profile.signal_names, profile.facts.rules
-    if taken is not None and profile.takes_top:
-        return profile.formula.rank(pool, names, counted, rules=rules, now=now, domain=domain, least=least, taken=taken)
-    return profile.formula.rank(pool, names, counted, rules=rules, now=now, domain=domain, least=least)
+        known = [name for name in profile.ages if AGES[name] in pool.columns]
+        pool = pool.with_columns({name: (now - pool.columns[AGES[name]]) / SECONDS_A_DAY for name in known})
+    names, counted = profile.signal_names, [weights[name] for name in profile.signals]
+    rules, taken = profile.facts.rules, taken if profile.takes_top else None
+    return profile.formula.rank(pool, names, counted, rules=rules, now=now, domain=domain, least=least, taken=taken)
