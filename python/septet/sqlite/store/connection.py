@@ -7,7 +7,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from types import TracebackType
 
 from septet.errors import NotAVault, ReadOnly, SchemaTooNew, StoreBusy, StoreError
@@ -27,21 +26,12 @@ _ELSEWHERE = (
 
 
 def require_version(path: str, version: tuple[int, ...] = sqlite3.sqlite_version_info) -> None:
-    """Raise if SQLite is too old, before anything is written.
-
-    Raises:
-        StoreError: with the installed and the required version.
-    """
+    """Raise StoreError, before anything is written, if SQLite is too old."""
     if version < OLDEST_SQLITE:
         version_text, oldest = (".".join(map(str, numbers)) for numbers in (version, OLDEST_SQLITE))
         raise StoreError(
             f"{path} cannot be opened: Python uses SQLite {version_text}, Septet needs {oldest} or newer. {_ELSEWHERE}"
         )
-
-
-def lacking_full_text(path: str, version: str = sqlite3.sqlite_version) -> StoreError:
-    """Return the error for an SQLite built without FTS5."""
-    return StoreError(f"{path} cannot be opened: SQLite {version} of this Python was built without FTS5. {_ELSEWHERE}")
 
 
 MEMORY = ":memory:"
@@ -92,7 +82,8 @@ def connect(
     with translated(path):
         if mode == "rwc" and path != MEMORY:
             create_private(path)
-        target = MEMORY if path == MEMORY else f"{_uri(path)}?mode={mode}"
+        escaped = absolute(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        target = MEMORY if path == MEMORY else f"file://{escaped}?mode={mode}"
         connection = _opened(target, busy_timeout_s)
         try:
             connection.register(None if path == MEMORY else path)
@@ -165,10 +156,8 @@ def prepare(
             return
         if read_only:
             raise NotAVault(f"{path} contains no vault, and read_only=True cannot make one: open it for writing once")
-        if path != MEMORY and alone:
-            _switch_to_wal(connection, busy_timeout_s)
-        elif path != MEMORY:
-            _switch_to_journal(connection)
+        if path != MEMORY:
+            _switch_journal(connection, *(("wal", busy_timeout_s) if alone else ("delete", UNLOG_WAIT_S)))
         if version == SCHEMA_VERSION:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -239,34 +228,22 @@ def _statements(script: str) -> Iterator[str]:
             pending = ""
 
 
-def _switch_to_wal(connection: sqlite3.Connection, busy_timeout_s: float) -> None:
-    """Turn on write-ahead logging; retried, since SQLite does not always wait for the exclusive lock it needs."""
-    deadline = time.monotonic() + busy_timeout_s
+def _switch_journal(connection: sqlite3.Connection, mode: str, wait_s: float) -> None:
+    """Turn write-ahead logging on, or off unless others have the file open with it.
+
+    Retried, since SQLite does not always wait for the exclusive lock it needs.
+    """
+    deadline, is_needed = time.monotonic() + wait_s, mode == "wal"
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as fault:
-            if "locked" not in str(fault) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _switch_to_journal(connection: sqlite3.Connection) -> None:
-    """Turn off write-ahead logging, unless others have the file open with it."""
-    deadline = time.monotonic() + UNLOG_WAIT_S
-    while True:
-        with suppress(sqlite3.OperationalError):
-            if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] == "delete":
+            if connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0] == mode or is_needed:
                 return
-        if time.monotonic() > deadline:
+        except sqlite3.OperationalError as fault:
+            if is_needed and ("locked" not in str(fault) or time.monotonic() > deadline):
+                raise
+        if not is_needed and time.monotonic() > deadline:
             return
         time.sleep(0.01)
-
-
-def _uri(path: str) -> str:
-    """Return a file's name as an SQLite URI without options; three characters are escaped."""
-    return f"file://{absolute(path).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
 
 
 def _at_rest(path: str) -> bool:
@@ -357,7 +334,8 @@ def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreEr
         fault.object.decode("utf-8", "replace") if isinstance(fault, UnicodeDecodeError) else str(fault) or "malformed"
     )
     if re.search("no such (function|module): fts5", text):
-        return lacking_full_text(path)
+        reason = f"SQLite {sqlite3.sqlite_version} of this Python was built without FTS5"
+        return StoreError(f"{path} cannot be opened: {reason}. {_ELSEWHERE}")
     if re.search(r"not a database|malformed(?! JSON)", text):
         return NotAVault(f"{path} is not a readable SQLite database ({text}): {RESTORE}, or choose another file")
     if "readonly" in text or "read-only" in text:

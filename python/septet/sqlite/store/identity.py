@@ -90,21 +90,13 @@ class Identity:
         _all.discard(self)
 
     def check_file(self) -> tuple[int, int] | None:
-        """Check that the opened file is still at the path; return its identity, None if unknown.
-
-        Raises:
-            VaultReplaced: the file at the path is another one, or missing.
-        """
+        """Return the identity of the file, None if unknown; raise VaultReplaced if it is not at the path."""
         if self._known and (fault := self._fault()):
             raise VaultReplaced(f"{fault}: {_REOPEN}")
         return None if self._in_memory else self.file or _identity(self._path)
 
     def check_log(self) -> None:
-        """Check that the file and the writer's WAL are still in place.
-
-        Raises:
-            VaultReplaced: one of them was replaced.
-        """
+        """Raise VaultReplaced if the file or the writer's WAL was replaced."""
         self.check_file()
         if fault := self._fault_of_log():
             raise VaultReplaced(f"{fault}: {_REOPEN}")
@@ -136,11 +128,7 @@ class Identity:
             )
 
     def wrote(self, state: State) -> None:
-        """Record the committed state, and check that the file and its WAL are still in place.
-
-        Raises:
-            VaultReplaced: one of them was replaced during the write.
-        """
+        """Record the committed state; raise VaultReplaced if the file or its WAL was replaced during the write."""
         self.seen = state
         self.touched()
         if self._known and (fault := self._fault() or self._fault_of_log()):
@@ -221,16 +209,12 @@ def writer_of(sql: sqlite3.Connection, generation: int) -> str:
     return "" if row is None else str(row[0])
 
 
-def _signature(generation: int) -> str:
-    return f"writer:{generation:016d}"
-
-
 def sign(sql: sqlite3.Connection, generation: int) -> str:
     """Record a new writer from this generation on; return the generation and the writer's name.
 
     Keeps the last few thousand changes of writer.
     """
-    key, name = _signature(generation), os.urandom(16).hex()
+    key, name = f"writer:{generation:016d}", os.urandom(16).hex()
     sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, name))
     oldest = "SELECT key FROM meta WHERE key BETWEEN 'writer:' AND 'writer;' ORDER BY key DESC LIMIT 1 OFFSET ?"
     sql.execute(f"DELETE FROM meta WHERE key BETWEEN 'writer:' AND ({oldest})", (WRITERS,))

@@ -104,11 +104,7 @@ def _put_aside(file: str) -> list[str]:
 
 
 def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
-    """Check every row of a store's file and hide those with unsound values; return True if any are new.
-
-    Args:
-        known: rows hidden from the failed read.
-    """
+    """Check every row of a file and hide unsound ones, if those ``known`` are hidden; return True if any are new."""
     if store.in_memory:
         return False
     if store.left_out is known:

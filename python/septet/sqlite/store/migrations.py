@@ -99,18 +99,13 @@ def upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Upgrade a file of an older version, inside a transaction."""
     for target in sorted(_STEPS):
         for statement in _STEPS[target] if target > version else ():
-            if statement == _GRAMS:
-                _make_grams(connection)
-            else:
+            if statement != _GRAMS:
                 connection.execute(statement)
-
-
-def _make_grams(connection: sqlite3.Connection) -> None:
-    """Recompute the extra index terms of all entries."""
-    rows = connection.execute("SELECT row, id, title, description, context, tags FROM entries WHERE live")
-    # Not in an SQL function, which would turn an interrupt into an error of SQLite.
-    terms = (
-        (gram_text(entry_id, title, (description, context, *tags_of(tags))), row)
-        for row, entry_id, title, description, context, tags in rows
-    )
-    connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", terms)
+                continue
+            rows = connection.execute("SELECT row, id, title, description, context, tags FROM entries WHERE live")
+            # Not in an SQL function, which would turn an interrupt into an error of SQLite.
+            terms = (
+                (gram_text(entry_id, title, (description, context, *tags_of(tags))), row)
+                for row, entry_id, title, description, context, tags in rows
+            )
+            connection.executemany("UPDATE entries SET grams = ? WHERE row = ?", terms)

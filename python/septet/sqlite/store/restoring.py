@@ -332,7 +332,10 @@ def copied(
     """Copy a connection's database to an empty file, without a WAL; see `copy_to`."""
     try:
         with closing(sqlite3.connect(part, isolation_level=None)) as to:
-            source.backup(to, pages=-1 if progress is None else PAGES, progress=_told(progress))
+            if progress is None:
+                source.backup(to)
+            else:
+                source.backup(to, pages=PAGES, progress=lambda _, rest, total: progress(total - rest, total))
             # Without a WAL, the single file is the whole copy.
             to.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.Error as fault:
@@ -346,16 +349,8 @@ def _fault(fault: sqlite3.Error, part: str, target: str, file: str, source: sqli
     if re.search("not a database|malformed|locked|busy", text) or "_READ" in getattr(fault, "sqlite_errorname", ""):
         return store_error(fault, file)
     # All other errors concern writing, and the source is only read.
-    return target_fault(target, no_room(part, _size(source)) or text)
-
-
-def _size(source: sqlite3.Connection) -> int:
-    """Return the size of a copy in bytes; 0 if unknown."""
+    needed = 0
     with suppress(sqlite3.Error):
         pages, page = (source.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-        return int(pages * page)
-    return 0
-
-
-def _told(progress: Callable[[int, int], None] | None) -> Callable[[int, int, int], None] | None:
-    return None if progress is None else lambda _status, remaining, total: progress(total - remaining, total)
+        needed = int(pages * page)
+    return target_fault(target, no_room(part, needed) or text)

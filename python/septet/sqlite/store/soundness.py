@@ -134,7 +134,8 @@ def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
                 dimensions[row[0]] = row[named.index("dimensions")]
             elif reason is None and table.name == "vectors":
                 values = dict(zip(named, row))
-                reason = _wrong_vector(values["vector"], dimensions.get(values["space"]))
+                if fault := _no_vector(values["vector"], dimensions.get(values["space"])):
+                    reason = "vector", fault
             elif reason is None and table.name == "meta":
                 reason = _wrong_meta(*row)
                 lacking.discard(row[0])
@@ -163,7 +164,8 @@ def unsound_rows(path: str) -> tuple[list[Unsound], str]:
     faults: list[Unsound] = []
     try:
         with using_sqlite(), closing(connect(path, mode="ro")) as sql:
-            _bound(sql)
+            steps = iter(range(_STEPS // 1_000))
+            sql.set_progress_handler(lambda: next(steps, None) is None, 1_000)
             # One snapshot: another writer may add a space and its vectors between two tables.
             sql.execute("BEGIN")
             faults.extend(unsound(sql))
@@ -172,14 +174,10 @@ def unsound_rows(path: str) -> tuple[list[Unsound], str]:
     return faults, ""
 
 
-def _bound(sql: sqlite3.Connection) -> None:
-    steps = iter(range(_STEPS // 1_000))
-    sql.set_progress_handler(lambda: next(steps, None) is None, 1_000)
-
-
 def table_faults(sql: sqlite3.Connection) -> list[str]:
     """Return foreign objects in the schema: instead of tables or the view, and triggers on them."""
-    objects = {name: (kind, root, text) for kind, name, root, text in sql.execute(_MASTER)}
+    schema_rows = sql.execute("SELECT type, name, rootpage, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+    objects = {name: (kind, root, text) for kind, name, root, text in schema_rows}
     # An older vault has fewer tables and columns.
     is_whole = int(sql.execute("PRAGMA user_version").fetchone()[0]) == SCHEMA_VERSION
     faults = []
@@ -202,15 +200,8 @@ def table_faults(sql: sqlite3.Connection) -> list[str]:
     return faults
 
 
-_MASTER = "SELECT type, name, rootpage, sql FROM sqlite_master WHERE type IN ('table', 'view')"
-
-
 def hide(sql: sqlite3.Connection, faults: Sequence[Unsound]) -> None:
-    """Hide rows from one connection; a row written again, with another generation, is visible again.
-
-    Raises:
-        sqlite3.Error: the connection already has views, as for a file of an older version.
-    """
+    """Hide rows from one connection; one written again, with another generation, is visible again."""
     for table in _tables():
         # The table meta is required.
         of_table = [fault for fault in faults if fault.table == table.name != "meta"]
@@ -342,11 +333,6 @@ def _no_dimensions(size: int) -> str | None:
     from septet.model.vector import MOST_DIMENSIONS
 
     return None if 0 < size <= MOST_DIMENSIONS else f"{size}; expected 1 to {MOST_DIMENSIONS:,}"
-
-
-def _wrong_vector(vector: bytes, dimensions: int | None) -> tuple[str, str] | None:
-    reason = _no_vector(vector, dimensions)
-    return None if reason is None else ("vector", reason)
 
 
 def _no_vector(vector: bytes, dimensions: int | None) -> str | None:

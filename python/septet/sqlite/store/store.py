@@ -86,16 +86,18 @@ class SqliteStore:
 
     def __init__(self, path: str, *, read_only: bool = False, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
+        self.in_memory = path == MEMORY
         # Absolute, so that later connections do not depend on the working directory.
-        self._file = path if path == MEMORY else absolute(path)
+        self.file = path if path == MEMORY else absolute(path)
         self.read_only = read_only
         self._busy_timeout_s = busy_timeout_s
-        self._closed = False
+        #: True once `close` was called.
+        self.closed = False
         #: The last state written by this store, and the next one.
         self._last_written = self._next = NOTHING
-        self.identity = Identity(self._file, in_memory=self.in_memory)
+        self.identity = Identity(self.file, in_memory=self.in_memory)
         #: Note on the folder; None if only this machine writes it.
-        self.place = None if self.in_memory else place_note(self._file)
+        self.place = None if self.in_memory else place_note(self.file)
         self._untold = self.place
         #: Held by writers; in memory, with a single connection, also by readers.
         self._turn = Lock(gated=True, again=True)
@@ -106,14 +108,14 @@ class SqliteStore:
         #: Rows hidden from searches and exports, see `septet.sqlite.store.mending.set_aside`.
         self.left_out: Sequence[Unsound] = ()
         #: Translates SQLite's errors, and those caused by unsound rows.
-        self._faults = traced(self._file).__exit__
+        self._faults = traced(self.file).__exit__
         self._writer: Connection | None = None
         #: Signature of the file when opened as immutable; None otherwise.
         self.at_rest: Look | None = None
         with using_sqlite():
             first = self._connect("rwc", writer=True)
             try:
-                prepare(first, self._file, read_only=read_only, busy_timeout_s=busy_timeout_s, alone=self.place is None)
+                prepare(first, self.file, read_only=read_only, busy_timeout_s=busy_timeout_s, alone=self.place is None)
             except BaseException:
                 first.close()
                 self.identity.closed()
@@ -127,7 +129,7 @@ class SqliteStore:
     def close(self) -> None:
         """Close every connection; reads of other threads finish first. Closing twice is fine."""
         with self._turn.hold():
-            self._closed = True
+            self.closed = True
             orphans = self.identity.orphans()
             # The last connection to close removes the WAL, which the caller may expect.
             self._readers.close(CLOSE_WAIT_S)
@@ -137,7 +139,7 @@ class SqliteStore:
             if orphans:
                 from septet.sqlite.store.restoring import put_log_aside
 
-                put_log_aside(self._file, orphans)
+                put_log_aside(self.file, orphans)
 
     def close_connections(self) -> None:
         """Close every connection before a fork, unless this thread reads or writes; they are reopened on demand."""
@@ -165,21 +167,6 @@ class SqliteStore:
     def last_generation(self) -> int:
         """The last generation written by this object; 0 if none."""
         return max(self._last_written[0], 0)
-
-    @property
-    def closed(self) -> bool:
-        """True once `close` was called."""
-        return self._closed
-
-    @property
-    def file(self) -> str:
-        """Absolute path of the file; ``":memory:"`` without one."""
-        return self._file
-
-    @property
-    def in_memory(self) -> bool:
-        """True if the store has no file."""
-        return self.path == MEMORY
 
     def reading(self) -> AbstractContextManager[SqliteReading]:
         """Begin a read transaction, until the end of a ``with`` block.
@@ -211,7 +198,7 @@ class SqliteStore:
             begun = readers.begin(connect, _STATE_AND_MORE, kind, self._faults)
         except SQLITE_FAULTS as fault:
             self.identity.check_log()
-            raise store_error(fault, self._file) from fault
+            raise store_error(fault, self.file) from fault
         if begun is None:
             raise self._is_closed()
         return begun
@@ -219,12 +206,12 @@ class SqliteStore:
     @property
     def disturbed(self) -> bool:
         """True if a file opened as immutable was written since: reads may be wrong."""
-        return self.at_rest is not None and look(self._file) != self.at_rest
+        return self.at_rest is not None and look(self.file) != self.at_rest
 
     def _reopen(self) -> None:
         """Drop the connections opened as immutable."""
         with self._turn.hold():
-            if self.disturbed and not self._closed:
+            if self.disturbed and not self.closed:
                 before, self.at_rest = (self._readers, self._searched[0]), None
                 self._read_anew()
                 for readers in before:
@@ -260,12 +247,7 @@ class SqliteStore:
 
     @contextmanager
     def maintaining(self) -> Iterator[sqlite3.Connection]:
-        """Borrow the writer outside a transaction, for statements that SQLite refuses in one; other writers wait.
-
-        Raises:
-            Closed: the vault was closed.
-            ReadOnly: opened for reading.
-        """
+        """Borrow the writer outside a transaction, for statements that SQLite refuses in one; other writers wait."""
         with self._turn.hold():
             sql = self._writable()
             self.identity.check(sql, sql.execute(_STATE).fetchone())
@@ -304,7 +286,7 @@ class SqliteStore:
     def size_bytes(self) -> int:
         """Return the size of the file in bytes; 0 in memory, or if it was deleted."""
         try:
-            return 0 if self.in_memory else os.stat(self._file).st_size  # noqa: PTH116
+            return 0 if self.in_memory else os.stat(self.file).st_size  # noqa: PTH116
         except OSError:
             return 0
 
@@ -312,7 +294,7 @@ class SqliteStore:
         """Return the notes to attach to every search of this store."""
         # Called in every search.
         try:
-            status = os.stat(self._file)  # noqa: PTH116
+            status = os.stat(self.file)  # noqa: PTH116
             if (status.st_dev, status.st_ino) == self.identity.file and self._untold is None:
                 return []
         except OSError:
@@ -333,17 +315,17 @@ class SqliteStore:
 
         with self.reading() as read:
             # Inside a read transaction, so that the copy is of one generation despite concurrent writes.
-            copy_to(path, read.sql, "" if self.in_memory else self._file, progress)
+            copy_to(path, read.sql, "" if self.in_memory else self.file, progress)
 
     def _connect(self, mode: str = "rw", *, writer: bool = False) -> Connection:
         # Only the first connection may create the file: a deleted vault must not come back empty.
         mode = "ro" if self.read_only else mode
         # Checked before opening: SQLite would replay a foreign WAL over the file.
         before = self.identity.check_file()
-        now = look(self._file) if self.read_only else None
+        now = look(self.file) if self.read_only else None
         try:
             connection = connect(
-                self._file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
+                self.file, mode=mode, busy_timeout_s=self._busy_timeout_s, writer=writer, alone=self.place is None
             )
         except StoreError:
             # A file, or a WAL, deleted at this moment causes other errors.
@@ -360,7 +342,7 @@ class SqliteStore:
 
     def _opened(self) -> Connection:
         """Return the writer; the caller holds the turn."""
-        if self._closed:
+        if self.closed:
             raise self._is_closed()
         # An interrupt may have come right after its closing.
         if self._writer is None or not is_open(self._writer):
@@ -368,7 +350,7 @@ class SqliteStore:
         return self._writer
 
     def _writable(self) -> Connection:
-        if self.read_only and not self._closed:
+        if self.read_only and not self.closed:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
         return self._opened()
 

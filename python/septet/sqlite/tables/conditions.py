@@ -26,11 +26,7 @@ FEW_TAGS = 8
 
 
 def conditions(plan: SearchPlan, *, memories: bool = False) -> dict[str, Condition]:
-    """Return the conditions on a candidate, by name.
-
-    Args:
-        memories: restrict kinds to memories, instead of the plan's kinds.
-    """
+    """Return the conditions on a candidate, by name; with ``memories``, on a memory."""
     out = {"live": Condition(FINDABLE)}
     if memories:
         out["kind"] = Condition(MEMORY)
@@ -40,11 +36,6 @@ def conditions(plan: SearchPlan, *, memories: bool = False) -> dict[str, Conditi
         out["valid"] = validity(plan.now)
     out.update((name, _translate(f)) for name, f in plan.filters.items())
     return out
-
-
-def chosen(plan: SearchPlan) -> Condition | None:
-    """Return the caller's filters joined, without validity and kinds; None if there are none."""
-    return filtered(plan.filters) if plan.filters else None
 
 
 def filtered(filters: Mapping[str, Filter]) -> Condition:
@@ -75,9 +66,7 @@ def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Se
     """
 
     def holds(terms: Sequence[str]) -> Condition:
-        match = " OR ".join(f'"{term}"' for term in terms)
-        rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in tables)
-        return Condition(f"e.row IN ({rows})", (match,) * len(tables))
+        return _matching(" OR ".join(f'"{term}"' for term in terms), tables)
 
     def held(forms: Sequence[str], pieces: Sequence[str]) -> Condition:
         together = [_joined([holds([piece]) for piece in pieces], " AND ", "0")] if pieces else []
@@ -115,9 +104,9 @@ def _holds(item: Holds) -> Condition:
     return _joined([plain, _joined([_matching(f'"{gram}"') for gram in item.grams], " AND ", "1")], " OR ", "0")
 
 
-def _matching(match: str) -> Condition:
-    rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in _FULL_TEXT)
-    return Condition(f"e.row IN ({rows})", (match,) * len(_FULL_TEXT))
+def _matching(match: str, tables: Sequence[str] = _FULL_TEXT) -> Condition:
+    rows = " UNION ALL ".join(f"SELECT rowid FROM {t} WHERE {t} MATCH ?" for t in tables)
+    return Condition(f"e.row IN ({rows})", (match,) * len(tables))
 
 
 def _negated(inner: Condition) -> Condition:
@@ -141,10 +130,8 @@ def _joined(parts: Iterable[Condition], word: str, empty: str) -> Condition:
 
 
 def _compare(item: Compare) -> Condition:
-    if item.operator == "$ne":
-        return _negated(_compare(replace(item, operator="$eq")))
-    if item.operator == "$nin":
-        return _negated(_compare(replace(item, operator="$in")))
+    if item.operator in ("$ne", "$nin"):
+        return _negated(_compare(replace(item, operator="$eq" if item.operator == "$ne" else "$in")))
     in_json = item.field == "tags" or item.field.startswith("attrs.")
     if item.operator == "$all":
         return _every_json(item) if in_json else _every(item)
@@ -284,13 +271,9 @@ def valid_ids(read: SqliteReading, plan: SearchPlan, ids: Sequence[str]) -> froz
 
 
 def filters_passed(read: SqliteReading, plan: SearchPlan, row: int, *, memories: bool) -> dict[str, bool]:
-    """Return True for each filter of a plan, by name, that an entry passes.
-
-    Args:
-        memories: use the filters of the leg that searches memories.
-    """
+    """Return True for each filter of a plan, by name, that an entry passes; ``memories`` takes those of memories."""
     named = conditions(plan, memories=memories)
     columns = ", ".join(f"coalesce(({condition.sql}), 0)" for condition in named.values())
     values = [value for condition in named.values() for value in condition.parameters]
-    values_row = read.sql.execute(f"SELECT {columns} FROM entries e WHERE e.row = ?", (*values, row)).fetchone()
-    return {name: bool(passed) for name, passed in zip(named, values_row) if name != "live"}
+    passed = read.sql.execute(f"SELECT {columns} FROM entries e WHERE e.row = ?", (*values, row)).fetchone()
+    return {name: bool(passes) for name, passes in zip(named, passed) if name != "live"}

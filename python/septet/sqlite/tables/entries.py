@@ -51,11 +51,7 @@ _REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SE
 
 
 def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
-    """Check the fields of an entry and return its row; plain fields take a fast path.
-
-    Raises:
-        EntryError: as `draft`.
-    """
+    """Check the fields of an entry as `draft`, and return its row; plain fields take a fast path."""
     row = plain_row(fields, now, attrs_text, _span_columns)
     return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
 
@@ -130,11 +126,7 @@ def live(read: SqliteReading) -> Iterator[Candidate]:
 
 
 def read_rows(read: SqliteReading, rows: Sequence[int]) -> list[Candidate]:
-    """Return the live entries at the given rows, in that order.
-
-    Raises:
-        StoreError: a row is missing.
-    """
+    """Return the live entries at the given rows, in that order; raise StoreError if one is missing."""
     if not rows:
         return []
     if len(rows) <= FEW_ROWS:
@@ -154,21 +146,14 @@ def facts(read: SqliteReading, sources: Sequence[str]) -> Iterator[list[tuple[An
 
 
 def facts_changed(read: SqliteReading, sources: Sequence[str], since: int) -> list[tuple[Any, ...]]:
-    """Return the facts on entries written after a generation, including deleted ones, in the order of rows.
-
-    The first of the facts must be the row.
-    """
+    """Return the facts, the row first, on entries written after a generation, deleted ones too, by row."""
     # Sorted in Python: with ORDER BY, SQLite would scan the whole table.
     sql = f"SELECT {', '.join(sources)} FROM entries e WHERE e.generation > ?"
     return sorted(read.sql.execute(sql, (since,)), key=itemgetter(0))
 
 
 def facts_at(read: SqliteReading | SqliteWriting, sources: Sequence[str], rows: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return the facts about the entries at the given rows, in their order.
-
-    Raises:
-        StoreError: a row is missing.
-    """
+    """Return the facts about the entries at the given rows, in their order; raise StoreError if one is missing."""
     sql = f"SELECT {', '.join(sources)} FROM json_each(?) j JOIN entries e ON e.row = j.value ORDER BY j.key"
     return _all_of(rows, read.sql.execute(sql, (json.dumps(list(rows)),)).fetchall())
 

@@ -53,10 +53,7 @@ class Rank(NamedTuple):
 
 
 def candidates(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
-    """Return the best ``limit`` rows for a plan's terms among those that pass its filters; ties by row.
-
-    Rows with every required word come first.
-    """
+    """Return the best rows for a plan's terms among those that pass its filters, with every required word first."""
     passing = conjunction(conditions(plan))
     first, whole = "", NOTHING
     if plan.query.needed:
@@ -150,11 +147,7 @@ def candidate_count(plan: SearchPlan, matches: int, taken: int) -> int:
 
 
 def counts(read: SqliteReading, plan: SearchPlan, known: dict[tuple[str, bool], int]) -> TermCounts:
-    """Count the entries of the store, and those with each term of the query.
-
-    Args:
-        known: cache of counts at this generation, extended here; threads may share it.
-    """
+    """Count the entries, and those with each term of the query; ``known`` is a cache at this generation."""
     holding, grams = {}, plan.query.grams
     for term in dict.fromkeys(plan.query.terms):
         key = (plan.query.holding(term, "entries_fts") if plan.query.steps else term, grams)
@@ -162,7 +155,9 @@ def counts(read: SqliteReading, plan: SearchPlan, known: dict[tuple[str, bool], 
         if count is None:
             if len(known) >= MOST_COUNTS:
                 known.clear()
-            count = known[key] = _rows_matching(read, key[0]) if plan.query.steps else _rows_holding(read, term, grams)
+            count = known[key] = (
+                _matches(read, "entries_fts", key[0]) if plan.query.steps else _rows_holding(read, term, grams)
+            )
         holding[term] = count
     if plan.scores_memories and not any(holding.values()):
         # Only memories match, so their scores need no scaling.
@@ -171,9 +166,8 @@ def counts(read: SqliteReading, plan: SearchPlan, known: dict[tuple[str, bool], 
 
 
 def _counts_of_memories(read: SqliteReading, plan: SearchPlan) -> TermCounts:
-    sql = "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH ?"
     matches = {term: plan.query.holding(term, "memories_fts") for term in plan.query.terms}
-    holding = {term: int(read.sql.execute(sql, (match,)).fetchone()[0]) for term, match in matches.items()}
+    holding = {term: _matches(read, "memories_fts", match) for term, match in matches.items()}
     return TermCounts(indexing.totals(read, "memories_fts").rows, holding)
 
 
@@ -189,18 +183,14 @@ def _scale_of_memories(read: SqliteReading, plan: SearchPlan) -> float | None:
     return of_memories / of_entries if of_entries else 1.0
 
 
-def _rows_matching(read: SqliteReading, match: str) -> int:
-    return int(read.sql.execute("SELECT count(*) FROM entries_fts WHERE entries_fts MATCH ?", (match,)).fetchone()[0])
-
-
 def _rows_holding(read: SqliteReading, term: str, grams: bool) -> int:
     # A row never has a term both as a word and as a gram.
     tables = ("entries_fts", "grams_fts") if grams else ("entries_fts",)
-    return sum(_rows_with(read, table, term) for table in tables)
+    return sum(_matches(read, table, f'"{term}"') for table in tables)
 
 
-def _rows_with(read: SqliteReading, table: str, term: str) -> int:
-    return int(read.sql.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (f'"{term}"',)).fetchone()[0])
+def _matches(read: SqliteReading, table: str, match: str) -> int:
+    return int(read.sql.execute(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (match,)).fetchone()[0])
 
 
 def recall_memories(read: SqliteReading, plan: SearchPlan, limit: int) -> list[int]:
@@ -270,7 +260,7 @@ def _with_one_frequency(read: SqliteReading, plan: SearchPlan, of_entries: str) 
     plain: list[str] = []
     scores: list[_Scored] = []
     for term, times in Counter(plan.query.terms).items():
-        words, grams = (_rows_with(read, table, term) for table in ("entries_fts", "grams_fts"))
+        words, grams = (_matches(read, table, f'"{term}"') for table in ("entries_fts", "grams_fts"))
         if not grams:
             plain += [term] * times
             continue

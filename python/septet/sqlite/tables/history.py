@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
 from septet.sqlite.tables.fragments import THESE
-from septet.sqlite.tables.marks import note_altered
+from septet.sqlite.tables.marks import has_table, note_altered
 from septet.store.rows import Keeping, Stored
 from septet.store.rules import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
 from septet.store.typed import typed
@@ -26,11 +26,7 @@ class _Kept(NamedTuple):
 
 
 def keep(write: SqliteWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
-    """Keep the values of columns of entries in which any of them is about to change.
-
-    Args:
-        columns: their new values.
-    """
+    """Keep the values of entries in which any of the columns, here with their new values, is about to change."""
     if not (keeping.most and rows and columns):
         return
     pairs = ", ".join(f"'{name}', {_as_json(name)}" for name in (*columns, "updated_at"))
@@ -44,11 +40,7 @@ def keep(write: SqliteWriting, rows: Sequence[int], columns: Mapping[str, object
 
 
 def keep_replaced(write: SqliteWriting, rows: Sequence[Any], keeping: Keeping) -> None:
-    """Keep the values that are about to be overwritten.
-
-    Args:
-        rows: the new rows, each an `EntryRow`.
-    """
+    """Keep the values that the new rows, each an `EntryRow`, are about to overwrite."""
     coming = {row.id: row for row in rows}
     selected = "SELECT e.row FROM json_each(?) j JOIN entries e ON e.id = j.value WHERE e.live"
     note_altered(write, [at for (at,) in write.sql.execute(selected, (json.dumps(list(coming)),))] if coming else [])
@@ -73,7 +65,7 @@ def of_entry(read: SqliteReading, entry_id: str) -> list[Stored]:
         f"SELECT e.row, e.id, {', '.join(f'e.{name}' for name in COLUMNS)} FROM entries e WHERE e.id = ? AND e.live",
         (entry_id,),
     ).fetchone()
-    if now is None or not _exists(read):
+    if now is None or not has_table(read, "history"):
         return []
     sql = "SELECT at, call, columns FROM history WHERE entry = ? ORDER BY version DESC"
     return versions(now, typed(_Kept, read.sql.execute(sql, (now[0],))))
@@ -94,7 +86,7 @@ def erase(write: SqliteWriting, rows: Sequence[int]) -> None:
 
 
 def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -> int:
-    if not _exists(read):
+    if not has_table(read, "history"):
         return 0
     condition, parameters = _older(until, rows)
     return int(read.sql.execute(f"SELECT count(*) FROM history WHERE {condition}", parameters).fetchone()[0])
@@ -103,11 +95,6 @@ def count_older(read: SqliteReading, until: float, rows: Sequence[int] | None) -
 def drop_older(write: SqliteWriting, until: float, rows: Sequence[int] | None) -> int:
     condition, parameters = _older(until, rows)
     return write.sql.execute(f"DELETE FROM history WHERE {condition}", parameters).rowcount
-
-
-def _exists(read: SqliteReading) -> bool:
-    """Return True if the file's schema has versions of entries; another process may upgrade it."""
-    return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = 'history'").fetchone() is not None
 
 
 def _older(until: float, rows: Sequence[int] | None) -> tuple[str, tuple[object, ...]]:

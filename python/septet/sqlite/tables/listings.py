@@ -45,11 +45,7 @@ def changed(read: SqliteReading, since: int) -> list[Dated]:
 
 
 def values(read: SqliteReading, column: str, rows: Sequence[int] | None = None) -> Iterator[tuple[int, Any]]:
-    """Yield row and value of a column, skipping NULL.
-
-    Args:
-        rows: only these; None for every live entry.
-    """
+    """Yield row and value of a column, skipping NULL, of these rows or of every live entry."""
     source, parameters = _source(rows)
     sql = f"SELECT e.row, e.{column} FROM {source} AND e.{column} IS NOT NULL"
     fetched = read.sql.execute(sql, parameters).fetchall()
@@ -65,11 +61,7 @@ def members(
 ) -> Iterator[tuple[int, Any]]:
     """Yield row and value for each text, number and boolean in ``tags``, or at a path of attrs.
 
-    Each member of a list counts; objects, and nested lists, do not.
-
-    Args:
-        rows: only these; None for every live entry.
-        lists: expand lists; False skips them.
+    Each member of a list counts, unless ``lists`` is False; objects, and nested lists, do not.
     """
     source, parameters = _source(rows)
     inside, path = json_source(field)

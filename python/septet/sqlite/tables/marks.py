@@ -32,6 +32,11 @@ def set_value(write: SqliteWriting, key: str, value: str | int) -> None:
     write.sql.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
 
+def has_table(read: SqliteReading, name: str) -> bool:
+    """Return True if the file's schema has a table; older ones lack some, and another process may upgrade it."""
+    return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (name,)).fetchone() is not None
+
+
 def generation_of(read: SqliteReading, key: str) -> int:
     """Return a generation stored in ``meta``; 0 if there is none."""
     value = value_of(read, key)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import entries, indexing, texts
 from septet.sqlite.tables.fragments import THESE, listed
+from septet.sqlite.tables.marks import has_table
 from septet.store.rows import EntryRow, Keeping
 from septet.store.typed import typed
 
@@ -141,7 +142,7 @@ def texts_of(read: SqliteReading, place: str, after: tuple[Any, ...]) -> list[Te
     )
     if place == "lost_feedback":
         sql = sql.replace(" ORDER BY", f"{_LOST} ORDER BY")
-    if not _is_there(read, table):
+    if not has_table(read, table):
         return []
     texts_, size = [], 0
     for text, *row_key in read.sql.execute(sql, after):
@@ -168,7 +169,7 @@ def among_rows(read: SqliteReading, place: str, page: Sequence[Text], rows: froz
 
 def has_files(read: SqliteReading) -> bool:
     """Return True if the file's schema supports roots."""
-    return _is_there(read, "roots")
+    return has_table(read, "roots")
 
 
 def held_at(read: SqliteReading, rows: Sequence[int]) -> list[LiveEntry]:
@@ -224,10 +225,6 @@ def erase_traces(write: SqliteWriting) -> int:
     entries.begin_anew(write)
     indexing.merge(write)
     return count
-
-
-def _is_there(read: SqliteReading, table: str) -> bool:
-    return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (table,)).fetchone() is not None
 
 
 def _held(row: Sequence[Any]) -> LiveEntry:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, THESE, listed
+from septet.sqlite.tables.marks import has_table
 
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"
@@ -88,10 +89,7 @@ def aliases_of(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> set
 
 def any_files(read: SqliteReading) -> bool:
     """Return True if the vault has files; older schemas lack the table."""
-    exists = "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = 'files'"
-    if read.sql.execute(exists).fetchone() is None:
-        return False
-    return read.sql.execute("SELECT 1 FROM files LIMIT 1").fetchone() is not None
+    return has_table(read, "files") and read.sql.execute("SELECT 1 FROM files LIMIT 1").fetchone() is not None
 
 
 def chunks_named(read: SqliteReading, query: str) -> dict[int, int]:

@@ -57,11 +57,7 @@ def any_of(read: SqliteReading | SqliteWriting) -> bool:
 
 
 def put(write: SqliteWriting, files: Sequence[Staged], hashes: Sequence[Sequence[str]]) -> None:
-    """Stage files, replacing their previous staged rows.
-
-    Args:
-        hashes: of the texts of their chunks, per file.
-    """
+    """Stage files, with the hashes of the texts of their chunks, replacing their previous staged rows."""
     write.sql.execute(f"DELETE FROM staged WHERE file IN {THESE}", (json.dumps([f.file for f in files]),))
     write.sql.executemany(
         "INSERT INTO staged (file, hash, text_hash, entry) VALUES (?, ?, ?, ?)",
@@ -106,13 +102,7 @@ def count(read: SqliteReading | SqliteWriting, root: int) -> int:
 
 
 def texts_of(read: SqliteReading, space: Space | None, *, after: int, limit: int) -> tuple[int, list[tuple[str, str]]]:
-    """Return staged texts without a vector in a space, by hash, and the row of the last one.
-
-    Args:
-        space: None for a space that does not exist yet, which lacks every vector.
-        after: only rows after this one.
-        limit: maximum number of texts.
-    """
+    """Return staged texts after a row that lack a vector in a space (all in None), and the row of the last."""
     sql = (
         "SELECT s.row, s.text_hash, json_extract(s.entry, '$.title'), json_extract(s.entry, '$.description'), "
         "json_extract(s.entry, '$.context') FROM staged s WHERE s.row > ? AND s.text_hash <> '' "

@@ -30,11 +30,7 @@ MOST_MODEL_CHARS = 1_024
 
 
 def checked(vector: VectorLike | None, model: object, entry_id: str) -> dict[str, NDArray[np.float32]]:
-    """Return the vectors passed with one entry, by model, as float32 rows ``(d,)``.
-
-    Args:
-        vector: one vector, or a dict of vectors by model.
-        model: the model of a single vector; None for `DEFAULT_MODEL`.
+    """Return the vectors passed with one entry, one or a dict by model, as float32 rows ``(d,)`` by model.
 
     Raises:
         VectorError: not one-dimensional, NaN, infinite, or all zero.
@@ -60,7 +56,8 @@ def put(write: SqliteWriting, vectors: Sequence[GivenVectors], *, one_per_entry:
         if one_per_entry and len(known) > 1:
             _insert(write, rows)
             write.sql.execute("DELETE FROM vectors WHERE key = ?", (key,))
-        rows += [(space, key, _blob(row)) for space, row in zip(spaces, vector.by_model.values())]
+        blobs = (row.astype("<f4", copy=False).tobytes() for row in vector.by_model.values())
+        rows += [(space, key, blob) for space, blob in zip(spaces, blobs)]
     _insert(write, rows)
 
 
@@ -155,11 +152,7 @@ def given(read: SqliteReading) -> Iterator[tuple[str, str, bytes]]:
 
 
 def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
-    """Convert rows to spaces.
-
-    Raises:
-        StoreError: an invalid value.
-    """
+    """Convert rows to spaces; raise StoreError for an invalid value."""
     spaces = typed(Space, rows)
     for space in spaces:
         if not 0 < space.dimensions <= MOST_DIMENSIONS:
@@ -168,11 +161,7 @@ def typed_spaces(rows: Iterable[tuple[Any, ...]]) -> list[Space]:
 
 
 def sized(space: Space, rows: Iterable[tuple[Any, ...]]) -> list[StoredVector]:
-    """Convert rows to vectors of a space.
-
-    Raises:
-        StoreError: a vector has a wrong dimension.
-    """
+    """Convert rows to vectors of a space; raise StoreError for a wrong dimension."""
     stored = typed(StoredVector, rows)
     if not {len(item.vector) for item in stored} <= {4 * space.dimensions}:
         raise StoreError(f"a vector of {space.model} does not have {space.dimensions} numbers: {_FOREIGN}")
@@ -234,10 +223,6 @@ def _model(name: object) -> str:
     if not text.strip():
         raise EntryError("model is empty: wanted a name, or None")
     return text
-
-
-def _blob(row: NDArray[np.float32]) -> bytes:
-    return row.astype("<f4", copy=False).tobytes()
 
 
 def vectors_stored(read: SqliteReading, vectors: Sequence[GivenVectors]) -> dict[str, Mapping[str, bytes]]:

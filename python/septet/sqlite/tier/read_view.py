@@ -256,10 +256,10 @@ class ReadView(TierView):
         """Return the combined filters of the caller, and a function that reads the passing rows from SQLite."""
         if not self.plan.filters:
             return None, None
-        from septet.sqlite.tables.conditions import chosen, rows_where
+        from septet.sqlite.tables.conditions import filtered, rows_where
 
-        condition = chosen(self.plan)
-        return (None, None) if condition is None else (condition, lambda: rows_where(self.read, condition))
+        condition = filtered(self.plan.filters)
+        return condition, lambda: rows_where(self.read, condition)
 
     def _completed(self, plan: SearchPlan, pool: Pool, by_text: int | None) -> Pool:
         """Fill the columns of a pool that only SQLite has.
