@@ -14,7 +14,7 @@ from septet.notes import Note
 from septet.query.parse import TextQuery, parse
 from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts
-from septet.ranking.passes import Agreement
+from septet.ranking.fusion import Agreement
 from septet.ranking.pool import Candidate, Pool
 
 if TYPE_CHECKING:
