@@ -6,6 +6,7 @@ python benches/overhead.py
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Kernels:
     def __init__(self, vault: Vault, asked: list[Asked]) -> None:
         plans = [vault._plan(q.text, {"query_vector": q.vector, "limit": 10}) for q in asked]
         self.plans = {id(q): plan for q, plan in zip(asked, plans)}
-        with open_read_view(vault._store, vault._tier.manager, plans[0]) as view:
+        with closing(open_read_view(vault._store, vault._tier.manager, plans[0])) as view:
             self.snapshot = view.snapshot
         postings, profile = self.snapshot.postings, plans[0].profile
         assert postings is not None

@@ -14,7 +14,7 @@ import pytest
 from campaigns import searcher
 from campaigns.vandal import HARMS, harm
 from septet import StoreError, Vault, VectorIndex, _core
-from septet.sqlite.tier import inspection
+from septet.sqlite.tables import conditions
 
 NOW = searcher.NOW
 #: Shares of a file that are left of it.
@@ -292,15 +292,15 @@ def test_an_entry_is_not_explained_by_a_sidecar_that_another_thread_let_go_meanw
         vault._tier.manager._give_up(vault._tier.manager._sidecar.coverage.file)
         overwritten.append(file)
 
-    passed = inspection.filters_passed
+    passed = conditions.filters_passed
 
-    def overwriting(view, candidate):
+    def overwriting(*arguments, **named):
         if not overwritten:
             overwrite(vault)
-        return passed(view, candidate)
+        return passed(*arguments, **named)
 
     with opened(folder) as vault:
-        monkeypatch.setattr(inspection, "filters_passed", overwriting)
+        monkeypatch.setattr(conditions, "filters_passed", overwriting)
         found, notes = searcher.ask(vault, "explain", 5)
         assert overwritten
         assert (found, "sidecar_damaged" in notes) == (wanted["explain 5"], True)

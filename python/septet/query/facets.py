@@ -57,20 +57,14 @@ def facets_asked(value: object) -> tuple[Faceted, ...]:
     expected = "a field, (field, 'day' | 'month' | 'year') for a time, or a list of these"
     single = isinstance(value, str) or (isinstance(value, tuple) and value[1:] in (("day",), ("month",), ("year",)))
     items = listed([value] if single else value, "facets", QueryError, expected, MOST_FACETS)
-    facets = tuple(Faceted.of(*_pair(item, expected)) for item in items)
+    if odd := [item for item in items if isinstance(item, tuple) and len(item) != 2]:
+        raise QueryError(f"facets has {shown(odd[0])}: wanted {expected}")
+    facets = tuple(Faceted.of(*(item if isinstance(item, tuple) else (item, None))) for item in items)
     if not facets:
         raise QueryError(f"facets is empty: wanted {expected}, or None")
     if len({facet.field for facet in facets}) < len(facets):
         raise QueryError(f"facets is {shown(value)}: a field is repeated: name each once")
     return facets
-
-
-def _pair(item: object, expected: str) -> tuple[object, object]:
-    if isinstance(item, tuple):
-        if len(item) != 2:
-            raise QueryError(f"facets has {shown(item)}: wanted {expected}")
-        return item[0], item[1]
-    return item, None
 
 
 def field_of(value: object, known: Sequence[str], name: str) -> str:

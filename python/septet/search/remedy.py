@@ -52,7 +52,14 @@ def remedy_of(first: Attempt, options: Changes, title: str, again: Callable[[Cha
             more, attempt = step
             changes.update(more)
             if attempt.explanation.found:
-                return _remedy(_least(changes, attempt, again), options)
+                rank = attempt.explanation.rank
+                # The limit affects the candidates: lower it to the rank if the search still returns the entry then.
+                if rank is not None and changes.get("limit", 0) > rank:
+                    fewer = {**changes, "limit": rank}
+                    after = again(fewer)
+                    if after.explanation.found:
+                        return _remedy(fewer, after, options)
+                return _remedy(changes, attempt, options)
     except SeptetError:
         # A change that makes the search invalid is not a remedy.
         return None
@@ -150,19 +157,7 @@ def _words(title: str, query: str) -> list[str]:
     return sorted(words, key=len, reverse=True)[:MOST_WORDS]
 
 
-def _least(changes: dict[str, Any], attempt: Attempt, again: Callable[[Changes], Attempt]) -> tuple[Changes, Attempt]:
-    """Lower the limit to the rank, if the search still returns the entry then: the limit affects the candidates."""
-    rank = attempt.explanation.rank
-    if rank is not None and changes.get("limit", 0) > rank:
-        fewer = {**changes, "limit": rank}
-        after = again(fewer)
-        if after.explanation.found:
-            return fewer, after
-    return changes, attempt
-
-
-def _remedy(remedy: tuple[Changes, Attempt], options: Changes) -> Remedy:
-    changes, attempt = remedy
+def _remedy(changes: Changes, attempt: Attempt, options: Changes) -> Remedy:
     steps = [_instruction(name, value, options) for name, value in changes.items()]
     rank = attempt.explanation.rank or 0
     number = "one change" if len(steps) == 1 else f"{len(steps)} changes"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from septet.errors import SeptetError
 from septet.query.plan import SearchPlan
 from septet.query.refine import Deadline
-from septet.ranking.pool import EMPTY, Candidate, Pool
+from septet.ranking.pool import EMPTY, Pool
 from septet.system.forks import renew_in_children
 from septet.system.threads import call_on_thread
-from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Session, Tier, TierCandidates, TierFacts
+from septet.tiers.protocol import Neighbours, Overrides, Session, Tier, TierCandidates, TierFacts
 
 if TYPE_CHECKING:
-    from septet.listing.queries import Counted
-    from septet.query.facets import Faceted
     from septet.query.filters import Filter
 
 _Answer = TypeVar("_Answer")
@@ -103,10 +101,20 @@ class Outcome(NamedTuple):
     took_ms: float
 
 
-class LateSession(NamedTuple):
-    """Empty session, used if no tier answered in time."""
+class LateSession:
+    """Session without candidates, used if no tier answered in time."""
 
-    generation: int = 0
+    generation = 0
+
+    def _nothing(self, *_: Any, **__: Any) -> tuple[()]:
+        return ()
+
+    candidates = ids = groups = read = places = facets = _nothing
+
+    def _none(self, *_: Any, **__: Any) -> None:
+        return None
+
+    inspect = likeness = close = _none
 
     def recovers(self, fault: Exception) -> bool:
         return False
@@ -114,47 +122,20 @@ class LateSession(NamedTuple):
     def standing(self) -> TierFacts:
         return TierFacts({}, False)
 
-    def candidates(self) -> Sequence[TierCandidates]:
-        return ()
-
-    def ids(self, rows: Sequence[int]) -> Sequence[str]:
-        return ()
-
-    def groups(self, rows: Sequence[int]) -> Sequence[str]:
-        return ()
-
     def neighbours(self, query: int, anchors: Sequence[int], known: Pool) -> Neighbours:
         return Neighbours((), EMPTY, ())
 
     def overrides(self, query: int, ids: Sequence[str]) -> Overrides:
         return Overrides(frozenset(), EMPTY)
 
-    def read(self, rows: Sequence[int]) -> Sequence[Candidate]:
-        return ()
-
-    def inspect(self, entry_id: str) -> Inspected | None:
-        return None
-
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
         return [np.empty(0)] * len(paths)
-
-    def places(self, rows: Sequence[int]) -> Sequence[tuple[str, int, int, str]]:
-        return ()
 
     def vectors(self, query: int, rows: Sequence[int]) -> tuple[str, NDArray[np.float64] | None]:
         return "", None
 
-    def likeness(self, entry_id: str, model: str | None) -> Likeness | None:
-        return None
-
-    def facets(self, query: int, fields: Sequence[Faceted]) -> Sequence[Counted]:
-        return ()
-
     def any_passing(self, filters: Sequence[Filter]) -> Sequence[bool]:
         return [False] * len(filters)
-
-    def close(self) -> None:
-        pass
 
 
 LATE = LateSession()

@@ -14,7 +14,7 @@ from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import together
 from septet.postgres.tables import cascades
 from septet.postgres.tables.conditions import conditions, conjunction
-from septet.postgres.tier.phrases import columns_of, times
+from septet.postgres.tier.phrases import bm25_of, columns_of
 from septet.ranking.bm25_scale import K1, B, TermCounts, factors, idf
 from septet.tiers.view import MOST_MEMORIES
 
@@ -96,25 +96,16 @@ def _of_entries(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> 
 
 def score(plan: SearchPlan, entry: CandidateRow, terms: QueryTerms, apart: Apart) -> float:
     """Return the score of a memory, in a cascade by its one step; 0 without a match."""
-    texts, grams = columns_of(TEXTS, entry.candidate, entry.grams), columns_of(GRAMS, entry.candidate, entry.grams)
-    columns = [*texts, *grams]
+    columns = [column for part in (TEXTS, GRAMS) for column in columns_of(part, entry.candidate, entry.grams)]
     columns[3] = []
-    length, total, own = sum(map(len, columns)) / apart.average, 0.0, weights(plan)
+    norm = K1 * (1 - B + B * (sum(map(len, columns)) / apart.average))
     wanted, every, begun = plan.query.terms, False, bool(plan.query.steps)
     if begun:
         _, every, words = plan.query.steps[-1]
         wanted = tuple(plan.query.terms[at] for at in words)
-    for term in wanted:
-        tokens = terms.tokens[term]
-        counts = [times(column, tokens, begun=begun) if tokens else 0 for column in columns]
-        f = float(sum(weight * count for weight, count in zip(own, counts)))
-        if every and not f:
-            return 0.0
-        if f:
-            total += idf(apart.rows, apart.holding.get(terms.names[term], 0)) * (
-                (f * (K1 + 1)) / (f + K1 * (1 - B + B * length))
-            )
-    return apart.scale * total
+    held = [apart.holding.get(terms.names.get(term, ""), 0) for term in wanted]
+    counted = [(terms.tokens[term], idf(apart.rows, count)) for term, count in zip(wanted, held)]
+    return apart.scale * bm25_of(columns, weights(plan), counted, K1, norm, begun=begun, every=every)
 
 
 def memories_of(

@@ -156,7 +156,7 @@ def _rank(
         rows: results by query and leg; updated.
         changes: of postings, that wait to be folded.
     """
-    matched: dict[int, ranking.Matches] = {}
+    matched: dict[int, tuple[ranking.Matches, Condition]] = {}
     for at, leg in legs.items():
         gone = rows.get((at, "outside"), ())
         if plans[at].query.steps:
@@ -164,9 +164,9 @@ def _rank(
         elif leg.condition is None:
             rows[at, "text"] = ranking.ranked(leg, ranking.TermBlocks(rows[at, "text"], changes, gone))
         else:
-            matched[at] = ranking.matched(leg, ranking.TermBlocks(rows[at, "text"], changes))
-    passed = together(read, [item.passing(read.vault, _filter(legs[at])) for at, item in matched.items()])
-    for (at, item), answer in zip(matched.items(), passed):
+            matched[at] = ranking.matched(leg, ranking.TermBlocks(rows[at, "text"], changes)), leg.condition
+    passed = together(read, [item.passing(read.vault, condition) for item, condition in matched.values()])
+    for (at, (item, _)), answer in zip(matched.items(), passed):
         rows[at, "text"] = item.filtered(answer).best(legs[at].most)
 
 
@@ -236,11 +236,6 @@ def _steps(plan: SearchPlan, statistics: Statistics, terms: QueryTerms) -> casca
         [statistics.idf_of(TEXTS, statistics.begun.get(stem, 0)) for stem in stems],
         [(every, [places[at] for at in words]) for _, every, words in plan.query.steps],
     )
-
-
-def _filter(leg: TextLeg) -> Condition:
-    assert leg.condition is not None
-    return leg.condition
 
 
 def _cascade(plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg, gone: Rows) -> list[Any]:

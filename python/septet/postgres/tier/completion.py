@@ -9,7 +9,7 @@ import numpy as np
 
 from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.tier import apart
-from septet.postgres.tier.phrases import columns_of, constants, times
+from septet.postgres.tier.phrases import bm25_of, columns_of, constants, times
 from septet.query.plan import MEMORY
 from septet.ranking.pool import tag_words
 from septet.tiers.words import compared_texts, with_matched
@@ -61,36 +61,23 @@ def ranked_by_phrases(
 
 def _score_at_step(plan: SearchPlan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
     """Return the score by the one step of a cascade; 0 without a match."""
-    rules, (_, every, words) = plan.profile.text, plan.query.steps[-1]
-    columns, total, (k1, b) = columns_of(TEXTS, entry.candidate, entry.grams), 0.0, constants(plan)
-    length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
-    for term in (plan.query.terms[at] for at in words):
-        counts = [times(column, terms.tokens[term], begun=True) for column in columns]
-        f = float(sum(weight * count for weight, count in zip(rules.weights.array, counts)))
-        if every and not f:
-            return 0.0
-        idf = statistics.idf_of(TEXTS, statistics.begun.get(terms.stem(term), 0))
-        total += idf * ((f * (k1 + 1)) / (f + length))
-    return total
+    (_, every, words), (k1, b) = plan.query.steps[-1], constants(plan)
+    columns = columns_of(TEXTS, entry.candidate, entry.grams)
+    norm = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(TEXTS))
+    wanted = [plan.query.terms[at] for at in words]
+    idf = [statistics.idf_of(TEXTS, statistics.begun.get(terms.stem(term), 0)) for term in wanted]
+    counted = zip([terms.tokens[term] for term in wanted], idf)
+    return bm25_of(columns, plan.profile.text.weights.array, counted, k1, norm, begun=True, every=every)
 
 
 def _score(plan: SearchPlan, entry: CandidateRow, statistics: Statistics, terms: QueryTerms) -> float:
-    rules, total, (k1, b) = plan.profile.text, 0.0, constants(plan)
+    total, (k1, b) = 0.0, constants(plan)
+    wanted = [term for term in plan.query.terms if terms.tokens[term]]
     for part in (TEXTS, GRAMS) if plan.query.grams else (TEXTS,):
-        columns, weights = (
-            columns_of(part, entry.candidate, entry.grams),
-            rules.weights.array if part == TEXTS else [1.0],
-        )
-        length = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(part))
-        score = 0.0
-        for term in plan.query.terms:
-            if not terms.tokens[term]:
-                continue
-            counts = [times(column, terms.tokens[term]) for column in columns]
-            if any(counts):
-                f = float(sum(weight * count for weight, count in zip(weights, counts)))
-                score += statistics.idf(part, terms.names[term]) * ((f * (k1 + 1)) / (f + length))
-        total += score
+        columns = columns_of(part, entry.candidate, entry.grams)
+        norm = k1 * (1 - b + b * sum(map(len, columns)) / statistics.average(part))
+        counted = [(terms.tokens[term], statistics.idf(part, terms.names[term])) for term in wanted]
+        total += bm25_of(columns, plan.profile.text.weights.array if part == TEXTS else [1.0], counted, k1, norm)
     return total
 
 

@@ -65,13 +65,10 @@ def small_corpus(
     facts: dict[str, Sequence[Any]] = dict(zip(Candidate._fields, values))
     arrays: dict[str, NDArray[Any]] = {
         "rows": np.array(facts["row"], dtype=np.int64),
-        "created_at": np.array(facts["created_at"], dtype=np.float64),
-        "updated_at": np.array(facts["updated_at"], dtype=np.float64),
+        **{name: np.array(facts[name], dtype=np.float64) for name in ("created_at", "updated_at")},
         "valid_from": np.array([-np.inf if time is None else time for time in facts["valid_from"]], dtype=np.float64),
         "valid_until": np.array([np.inf if time is None else time for time in facts["valid_until"]], dtype=np.float64),
-        "kind": np.array(names.numbers(facts["kind"]), dtype=np.int32),
-        "severity": np.array(names.numbers(facts["severity"]), dtype=np.int32),
-        "domain": np.array(names.numbers(facts["domain"]), dtype=np.int32),
+        **{name: np.array(names.numbers(facts[name]), dtype=np.int32) for name in ("kind", "severity", "domain")},
     }
     texts = list(zip(*[facts[name] for name in COLUMNS]))
     searched = [] if {"trigram", "tfidf"}.isdisjoint(columns) else [searched_text(*item[1:]) for item in texts]

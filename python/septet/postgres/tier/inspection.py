@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -99,19 +99,14 @@ def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
     (entry,) = view.entries_at([candidate.row])
     as_memory = view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
     filters = filters_passed(view.read, view.plan, candidate.row, memories=as_memory)
-    return Inspected(candidate, filters, _legs(view, entry, filters, as_memory=as_memory))
-
-
-def _legs(view: PostgresView, entry: CandidateRow, filters: Mapping[str, bool], *, as_memory: bool) -> list[LegReport]:
-    passes = all(filters.values())
+    passes, legs = all(filters.values()), list[LegReport]()
     if as_memory:
-        return [memory_place(view.plan, memories_matching(view, view.plan), entry.candidate.row, passes=passes)]
-    legs = []
-    if "text" in view.plan.legs:
+        legs = [memory_place(view.plan, memories_matching(view, view.plan), candidate.row, passes=passes)]
+    elif "text" in view.plan.legs:
         legs.append(_text_place(view, entry, passes))
-    if view.plan.asks_vectors:
+    if view.plan.asks_vectors and not as_memory:
         legs.append(_vector_place(view, entry, passes))
-    return legs
+    return Inspected(candidate, filters, legs)
 
 
 def _text_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegReport:

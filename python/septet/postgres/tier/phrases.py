@@ -101,6 +101,35 @@ def times(tokens: Sequence[bytes], wanted: Sequence[bytes], *, begun: bool = Fal
     )
 
 
+def bm25_of(
+    columns: Sequence[Sequence[bytes]],
+    weights: Iterable[float],
+    terms: Iterable[tuple[Sequence[bytes], float]],
+    k1: float,
+    norm: float,
+    *,
+    begun: bool = False,
+    every: bool = False,
+) -> float:
+    """Return the BM25 score of an entry.
+
+    Args:
+        columns: its tokens, by column.
+        terms: tokens and inverse document frequency of each.
+        norm: k1, scaled by the length of the entry.
+        begun: the last token of each term is a prefix.
+        every: the score is 0 without a match of every term.
+    """
+    weights, total = list(weights), 0.0
+    for tokens, idf in terms:
+        counts = [times(column, tokens, begun=begun) if tokens else 0 for column in columns]
+        f = float(sum(weight * count for weight, count in zip(weights, counts)))
+        if every and not f:
+            return 0.0
+        total += idf * ((f * (k1 + 1)) / (f + norm)) if f else 0.0
+    return total
+
+
 def _postings(name: str, tokens: Sequence[bytes], rows: Iterable[tuple[Any, ...]], *, begun: bool) -> Iterator[Posting]:
     for bucket, part, _, grams, *facts in rows:
         candidate = Candidate._make(facts)

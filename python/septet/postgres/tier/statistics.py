@@ -278,7 +278,15 @@ class Asking:
             self.statements.append(outside(vault, plan.now, memories=plan.scores_memories))
         self._stems = terms.stems(plans)
         begun = plan.profile.text.match == "cascade"
-        self._begun = _of_begun(plans, statistics) if begun else []
+        weights = plan.profile.text.weights.array.tolist()
+        #: Counts of a cascade, each with the weights of the columns, and whether entries (False) or memories count.
+        self._begun: list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]] = []
+        if begun:
+            self._begun.append((statistics.begun, weights, (False, True) if plan.scores_memories else (False,)))
+        if begun and plan.scores_memories and any(item.query.has_phrase for item in plans):
+            without_context = [*weights[:3], 0.0, *weights[4:]]
+            self._begun.append((statistics.begun_alone, weights, (False,)))
+            self._begun.append((statistics.begun_in_memories, without_context, (True,)))
         if self._stems:
             from septet.postgres.tables import blocks, ranking
 
@@ -325,25 +333,6 @@ class Asking:
             with blocks.checked():
                 counts = statistics.cascade.counts(weights, entries=False in of, memories=True in of)
             held.update(zip(self._stems, counts))
-
-
-def _of_begun(
-    plans: Sequence[SearchPlan], statistics: Statistics
-) -> list[tuple[dict[bytes, int], Sequence[float], Sequence[bool]]]:
-    """Return the counts of a cascade, each with the weights of the columns, and whether memories or others count."""
-    plan = plans[0]
-    weights = plan.profile.text.weights.array.tolist()
-    if not plan.scores_memories:
-        return [(statistics.begun, weights, (False,))]
-    every = (statistics.begun, weights, (False, True))
-    if not any(item.query.has_phrase for item in plans):
-        return [every]
-    without_context = [*weights[:3], 0.0, *weights[4:]]
-    return [
-        every,
-        (statistics.begun_alone, weights, (False,)),
-        (statistics.begun_in_memories, without_context, (True,)),
-    ]
 
 
 def outside_of(

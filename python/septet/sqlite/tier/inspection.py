@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +16,10 @@ from septet.query.facets import Faceted
 from septet.query.parse import Step
 from septet.query.plan import MEMORY, SearchPlan
 from septet.ranking.pool import Candidate
-from septet.sqlite.tables import conditions, fulltext
+from septet.sqlite.tables import conditions, entries, fulltext
 from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.inspection import answering_step, memory_place, nothing_compared, text_detail
+from septet.tiers.protocol import Inspected
 
 if TYPE_CHECKING:
     from septet.ranking.pool import Pool
@@ -27,31 +28,26 @@ if TYPE_CHECKING:
 _EQUAL = np.ones(5)
 
 
-def filters_passed(view: ReadView, candidate: Candidate) -> dict[str, bool]:
-    """Return the filters of the search by name, True if the entry passes."""
-    return conditions.filters_passed(view.read, view.plan, candidate.row, memories=_as_memory(view, candidate))
-
-
-def legs_of(view: ReadView, candidate: Candidate, filters: Mapping[str, bool]) -> list[LegReport]:
-    """Return the entry's place in every leg of the search."""
-    passes = all(filters.values())
-    if _as_memory(view, candidate):
-        plan = view.plan
+def inspected(view: ReadView, entry_id: str) -> Inspected | None:
+    """Explain an entry: the filters that it passes, and its place in every leg; None without such an entry."""
+    candidate = entries.find(view.read, [entry_id]).get(entry_id)
+    if candidate is None:
+        return None
+    plan = view.plan
+    # A memory of fixed score.
+    as_memory = plan.include_memories and not plan.scores_memories and candidate.kind == MEMORY
+    filters = conditions.filters_passed(view.read, plan, candidate.row, memories=as_memory)
+    passes, legs = all(filters.values()), list[LegReport]()
+    if as_memory:
         rows = fulltext.recall_memories(view.read, view.at_step(plan), -1) if plan.asks_text else []
-        return [memory_place(plan, rows, candidate.row, passes=passes)]
-    legs = []
-    if "text" in view.plan.legs:
+        return Inspected(candidate, filters, [memory_place(plan, rows, candidate.row, passes=passes)])
+    if "text" in plan.legs:
         legs.append(_text_place(view, candidate, passes))
-    if view.plan.asks_vectors:
+    if plan.asks_vectors:
         legs.append(_vector_place(view, candidate, passes))
-    if "text" in view.plan.legs and "path" in view.plan.profile.columns:
+    if "text" in plan.legs and "path" in plan.profile.columns:
         legs += _path_place(view, candidate, passes)
-    return legs
-
-
-def _as_memory(view: ReadView, candidate: Candidate) -> bool:
-    """Return True if the entry is a memory of fixed score."""
-    return view.plan.include_memories and not view.plan.scores_memories and candidate.kind == MEMORY
+    return Inspected(candidate, filters, legs)
 
 
 def _text_place(view: ReadView, candidate: Candidate, passes: bool) -> LegReport:

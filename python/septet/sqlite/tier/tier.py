@@ -244,16 +244,12 @@ class LocalSession:
     @_translated
     def inspect(self, entry_id: str) -> Inspected | None:
         # Imported here: searches do not need it.
-        from septet.sqlite.tier.inspection import filters_passed, legs_of
+        from septet.sqlite.tier.inspection import inspected
 
-        candidate = entries.find(self.view.read, [entry_id]).get(entry_id)
-        if candidate is None:
-            return None
-        filters = filters_passed(self.view, candidate)
-        legs = legs_of(self.view, candidate, filters)
+        inspection = inspected(self.view, entry_id)
         # Python code read arrays, which native calls would have checked.
         self.view.snapshot.check()
-        return Inspected(candidate, filters, legs)
+        return inspection
 
     @_translated
     def numbers(self, rows: Sequence[int], paths: Sequence[Sequence[str]]) -> Sequence[NDArray[np.float64]]:
@@ -321,7 +317,9 @@ class LocalSession:
         """Return the notes on one query, given those on all."""
         view = self.view
         if id(plan) in view.fallbacks:
-            notes = [self._no_bm25(), *notes]
+            cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, was used"
+            cure = "use a SQLite built with FTS5's ranking"
+            notes = [Note("bm25_unavailable", cause, cure, self.tier.name), *notes]
         if plan.profile.text.constants is not None and view.needs_fts5(plan):
             notes = [*notes, constants_of_fts5(self.tier.name)]
         if not plan.include_memories and len(view.snapshot.memories):
@@ -330,10 +328,6 @@ class LocalSession:
             note = left_out(view, plan, self.tier.name)
             notes = notes if note is None else [*notes, note]
         return notes
-
-    def _no_bm25(self) -> Note:
-        cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, was used"
-        return Note("bm25_unavailable", cause, "use a SQLite built with FTS5's ranking", self.tier.name)
 
     def _notes(self) -> list[Note]:
         name, view, manager, plan = self.tier.name, self.view, self.tier.manager, self.view.plan
