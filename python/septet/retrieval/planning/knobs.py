@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -67,7 +68,7 @@ class Knob(NamedTuple):
         return (OURS + self.variable, *theirs, *self.aliases)
 
 
-class Bad(NamedTuple):
+class Bad(Exception):
     """An invalid value.
 
     Attributes:
@@ -75,8 +76,9 @@ class Bad(NamedTuple):
         instead: the nearest valid value; None if there is none.
     """
 
-    problem: str
-    instead: float | int | None = None
+    def __init__(self, problem: str, instead: float | None = None) -> None:
+        super().__init__(problem)
+        self.problem, self.instead = problem, instead
 
 
 def knob(default: object, kind: Kind, variable: str, about: str, **rest: Any) -> Any:
@@ -102,34 +104,53 @@ def expected_value(setting: Knob) -> str:
 
 
 def _checked_value(setting: Knob, value: object, default: object) -> Any:
-    """Return a value converted to the type of the knob, or a `Bad`."""
+    """Return a value converted to the type of the knob.
+
+    Raises:
+        Bad: the value is invalid.
+    """
     value = exact(value)
-    if value is None:
-        return None if default is None else _bad(setting, value)
+    if value is None and default is None:
+        return None
     if setting.kind in ("number", "whole"):
         return _number(setting, value)
-    if setting.kind == "switch":
-        return value if isinstance(value, bool) else _bad(setting, value)
     if setting.kind == "words":
         return _words(setting, value)
-    if not isinstance(value, str):
-        return _bad(setting, value)
-    return _text(setting, value.strip(), default)
+    if setting.kind == "switch" and isinstance(value, bool):
+        return value
+    if setting.kind == "switch" or not isinstance(value, str):
+        raise _bad(setting, value)
+    text = value.strip()
+    if not text and default is None:
+        return None
+    if not text or len(text) > (setting.most or MOST_CHARS) or not text.isprintable():
+        raise _bad(setting, text)
+    if setting.kind == "choice" and text not in setting.choices:
+        raise _bad(setting, text)
+    if setting.kind == "address" and not _is_address(text):
+        # The value is not shown: it may contain a password.
+        raise Bad(f"is not such an address: wanted {expected_value(setting)}")
+    if setting.pattern and not re.fullmatch(setting.pattern, text):
+        raise _bad(setting, text)
+    return text
 
 
 def _parsed_value(setting: Knob, text: str, default: object) -> Any:
-    """Return the value of a text from the environment, or a `Bad`."""
-    text = text.strip()
+    """Return the value of a text from the environment.
+
+    Raises:
+        Bad: the text is invalid.
+    """
     value: object = text
     if setting.kind == "switch":
         if (word := text.lower()) not in YES | NO:
-            return Bad(f"is {_seen(text)}: wanted {', '.join(sorted(YES))}, or {', '.join(sorted(NO))}")
+            raise Bad(f"is {_seen(text)}: wanted {', '.join(sorted(YES))}, or {', '.join(sorted(NO))}")
         value = (word in YES) is not setting.inverted
     elif setting.kind in ("number", "whole"):
         try:
             value = int(text) if setting.kind == "whole" and re.fullmatch(r"[+-]?\d{1,30}", text) else float(text)
         except ValueError:
-            return _bad(setting, text)
+            raise _bad(setting, text) from None
     elif setting.kind == "words":
         value = [word.strip() for word in text.split(",") if word.strip()]
     return _checked_value(setting, value, default)
@@ -137,52 +158,32 @@ def _parsed_value(setting: Knob, text: str, default: object) -> Any:
 
 def _number(setting: Knob, value: object) -> Any:
     if isinstance(value, bool) or not isinstance(value, Real):
-        return _bad(setting, value)
+        raise _bad(setting, value)
     try:
         number = float(value)
     except (OverflowError, TypeError):
         number = math.inf
-    if not math.isfinite(number):
-        return _bad(setting, number)
+    if not math.isfinite(number) or (setting.kind == "whole" and not number.is_integer()):
+        raise _bad(setting, number)
     if setting.kind == "whole":
-        if not isinstance(value, Integral) and not number.is_integer():
-            return _bad(setting, number)
         number = int(value) if isinstance(value, Integral) else int(number)
-    nearest = number
-    if number < setting.least:
-        nearest = type(number)(setting.least)
-    elif number > setting.most:
-        nearest = type(number)(setting.most)
-    return number if nearest == number else Bad(f"is {number:g}: wanted {expected_value(setting)}", nearest)
+    nearest = type(number)(min(max(number, setting.least), setting.most))
+    if number != nearest:
+        raise Bad(f"is {number:g}: wanted {expected_value(setting)}", nearest)
+    return number
 
 
 def _words(setting: Knob, value: object) -> Any:
     if isinstance(value, str):
         value = value.split(",")
-    if not isinstance(value, Sequence) or isinstance(value, (bytes, bytearray)) or len(value) > MOST_WORDS:
-        return _bad(setting, value)
+    if not isinstance(value, Sequence) or isinstance(value, (bytes, bytearray)) or not 0 < len(value) <= MOST_WORDS:
+        raise _bad(setting, value)
     words = []
-    for word in value:
-        word = exact(word)
+    for word in map(exact, value):
         if not isinstance(word, str) or not word.strip() or len(word) > MOST_CHARS or not word.isprintable():
-            return _bad(setting, word)
+            raise _bad(setting, word)
         words.append(word.strip())
-    return tuple(dict.fromkeys(words)) if words else _bad(setting, value)
-
-
-def _text(setting: Knob, text: str, default: object) -> Any:
-    if not text:
-        return None if default is None else _bad(setting, text)
-    if len(text) > (setting.most or MOST_CHARS) or not text.isprintable():
-        return _bad(setting, text)
-    if setting.kind == "choice":
-        return text if text in setting.choices else _bad(setting, text)
-    if setting.kind == "address" and not _is_address(text):
-        # The value is not shown: it may contain a password.
-        return Bad(f"is not such an address: wanted {expected_value(setting)}")
-    if setting.pattern and not re.fullmatch(setting.pattern, text):
-        return _bad(setting, text)
-    return text
+    return tuple(dict.fromkeys(words))
 
 
 def _is_address(text: str) -> bool:
@@ -223,34 +224,33 @@ MOST_PROBLEMS = 40
 
 def read_values(raw: Mapping[str, object], knobs: Knobs, strict: bool = True) -> Read:
     """Return the values converted to their knobs' types; invalid ones become the nearest valid one, or are dropped."""
+    return _read(((name, name, value) for name, value in raw.items()), knobs, strict, _checked_value)
+
+
+def _read(
+    raw: Iterable[tuple[str, str, Any]], knobs: Knobs, strict: bool, read: Callable[[Knob, Any, object], Any]
+) -> Read:
+    """Return the values of knobs, each with the name that a problem shows, and the problems."""
     values: dict[str, Any] = {}
     problems = []
-    for name, value in raw.items():
-        checked = _checked_value(knobs[name][0], value, knobs[name][1])
-        if isinstance(checked, Bad):
-            problems.append(_problem(name, checked, strict))
-            checked = checked.instead
-            if checked is None:
-                continue
-        values[name] = checked
+    for name, shown_name, value in raw:
+        try:
+            values[name] = read(knobs[name][0], value, knobs[name][1])
+        except Bad as bad:
+            nearest = "it is left as it was" if bad.instead is None else f"{bad.instead:g} is used"
+            problems.append(f"{shown_name} {bad.problem}" + ("" if strict else f"; {nearest}"))
+            if bad.instead is not None:
+                values[name] = bad.instead
     return values, problems
 
 
 def read_variables(source: Mapping[str, str], knobs: Knobs, strict: bool = True) -> Read:
     """Return the values of environment variables; empty ones are ignored."""
-    values: dict[str, Any] = {}
-    problems = []
-    for name, (setting, default) in knobs.items():
-        pairs = ((variable, text) for variable in setting.names if (text := text_of(source, variable)))
-        variable, text = next(pairs, ("", ""))
-        if not text:
-            continue
-        value = _parsed_value(setting, text, default)
-        if isinstance(value, Bad):
-            problems.append(_problem(variable, value, strict))
-            value = value.instead
-        if value is not None:
-            values[name] = value
+    raw = []
+    for name, (setting, _) in knobs.items():
+        pairs = ((name, variable, text) for variable in setting.names if (text := text_of(source, variable)))
+        raw += [*islice(pairs, 1)]
+    values, problems = _read(raw, knobs, strict, _parsed_value)
     known = {name for known_knob, _ in knobs.values() for name in known_knob.names} | {
         n for names in SECRETS.values() for n in names
     }
@@ -318,12 +318,6 @@ def text_of(source: Mapping[str, str], name: str) -> str | None:
     """Return the stripped value of a variable; None if unset or blank."""
     value = source.get(name)
     return value.strip() or None if isinstance(value, str) else None
-
-
-def _problem(name: str, bad: Bad, strict: bool) -> str:
-    if strict:
-        return f"{name} {bad.problem}"
-    return f"{name} {bad.problem}; " + ("it is left as it was" if bad.instead is None else f"{bad.instead:g} is used")
 
 
 def _camel(name: str) -> str:
