@@ -43,6 +43,7 @@ def _path(value: Any) -> Any:
 
 
 PathText: TypeAlias = Annotated[str, Field(min_length=1, max_length=4_096)]
+OptionalPath: TypeAlias = Annotated[PathText | None, BeforeValidator(_path)]
 Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(several), Field(max_length=MOST_KINDS)]
 
 
@@ -59,18 +60,13 @@ class CorporaSettings(SettingsBlock):
         chunk_kinds: kinds of entries that are chunks of documents; stored web hits count as such, as documented.
     """
 
-    repository: PathText | None = None
-    contract: PathText | None = None
-    docs: PathText | None = None
+    repository: OptionalPath = None
+    contract: OptionalPath = None
+    docs: OptionalPath = None
     vaults: dict[str, PathText] = Field(default_factory=dict, max_length=64)
     memory_kinds: Texts | None = None
     memory_roots: Texts = ()
     chunk_kinds: Texts = ("chunk", "web")
-
-    @field_validator("repository", "contract", "docs", mode="before")
-    @classmethod
-    def _path_is_text(cls, value: Any) -> Any:
-        return _path(value)
 
 
 class RetrievalConfig(SettingsBlock):
@@ -94,9 +90,9 @@ class RetrievalConfig(SettingsBlock):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     profile: RetrievalProfile = "septet"
-    search: RecallSettings = RecallSettings()
+    search: Annotated[RecallSettings, BeforeValidator(settings_of)] = RecallSettings()
     policy: Annotated[Policy, InstanceOf()] | None = None
-    expansion: ExpansionConfig = ExpansionConfig()
+    expansion: Annotated[ExpansionConfig, BeforeValidator(expansion_config)] = ExpansionConfig()
     corpora: CorporaSettings = CorporaSettings()
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] | None = None
     timeout_s: Annotated[float, Field(ge=0.01, le=MAX_TIMEOUT_S)] | None = None
@@ -109,16 +105,6 @@ class RetrievalConfig(SettingsBlock):
             super().__init__(**plain("retrieval", fields))
         except ValidationError as fault:
             raise error_of(fault, "retrieval", RetrievalConfig) from None
-
-    @field_validator("search", mode="before")
-    @classmethod
-    def _settings(cls, value: Any) -> Any:
-        return settings_of(value)
-
-    @field_validator("expansion", mode="before")
-    @classmethod
-    def _expander(cls, value: Any) -> Any:
-        return expansion_config(value)
 
     @field_validator("policy", mode="before")
     @classmethod

@@ -79,7 +79,7 @@ def rrf(
     k: float = RRF_K,
     first_rank: int = 0,
 ) -> list[Fused]:
-    """Fuse ranked lists of keys by reciprocal rank: the sum of ``weight / (k + rank)``.
+    """Fuse ranked lists of keys, best first, by reciprocal rank: the sum of ``weight / (k + rank)``.
 
     Ties keep first-seen order, list by list. A key repeated in a list counts once, at its best rank. The sums are
     exact, so the order of the lists affects ties only. Lists of weight 0 are skipped.
@@ -89,9 +89,6 @@ def rrf(
         weights: one for each list, 0 to 1e9; None for 1 each.
         k: damping of the first ranks; ``k + first_rank`` is above 0. 60 by Cormack, Clarke and Buettcher.
         first_rank: rank of the first item, 0 or 1.
-
-    Returns:
-        The keys, the best first.
 
     Raises:
         QueryError: a weight or ``k`` is out of range, or the number of weights differs from the number of lists.
@@ -188,13 +185,8 @@ def convex(vector: Mapping[str, float], text: Mapping[str, float], weight: float
     A key of one leg keeps its score, so both legs need similar scales; see `calibrated`. NaN means unknown: the key is
     skipped in that leg. In the parts, vectors are list 0, words list 1.
 
-    Args:
-        vector: scores by key.
-        text: scores by key.
-        weight: weight of the vectors, 0 to 1.
-
     Raises:
-        QueryError: the weight is out of range, or a score is infinite.
+        QueryError: the weight is outside 0 to 1, or a score is infinite.
     """
     share = real(weight, "weight", QueryError, 0, 1)
     legs = (_known(vector, "vector"), _known(text, "text"))
@@ -208,18 +200,13 @@ def convex(vector: Mapping[str, float], text: Mapping[str, float], weight: float
 def calibrated(
     vector: Mapping[str, float], text: Mapping[str, float], weight: float = CALIBRATED_WEIGHT
 ) -> list[Fused]:
-    """Fuse cosines and BM25 on one scale from 0 to 1, as the profile ``septet`` does.
+    """Fuse cosines, -1 to 1, and BM25 on one scale from 0 to 1, as the profile ``septet`` does.
 
     The score is ``weight * (cosine + 1) / (highest cosine + 1) + (1 - weight) * bm25 / highest bm25``. A missing key or
     NaN contributes nothing: unlike in `convex`, a hit of both legs scores above a hit of one.
 
-    Args:
-        vector: cosines by key, -1 to 1.
-        text: BM25 by key, 0 and more.
-        weight: weight of the vectors, 0 to 1.
-
     Raises:
-        QueryError: the weight is out of range, or a score is infinite.
+        QueryError: the weight is outside 0 to 1, or a score is infinite.
     """
     share = real(weight, "weight", QueryError, 0, 1)
     legs = ((_known(vector, "vector"), 1.0, share), (_known(text, "text"), 0.0, 1 - share))
@@ -237,11 +224,8 @@ def dbsf(lists: Iterable[Mapping[str, float]], weights: Sequence[float] | None =
 
     The sum over the lists is the score (distribution-based score fusion, Mazzeschi 2023; the deviation is that of a
     sample). A list of equal scores, or of a single one, gives 0.5 each. Outliers beyond three deviations fall below 0
-    or above 1, so that every list keeps its order. NaN means unknown: the key is skipped in that list.
-
-    Args:
-        lists: scores by key.
-        weights: one for each list, 0 to 1e9; None for 1 each. Lists of weight 0 are skipped.
+    or above 1, so that every list keeps its order. NaN means unknown: the key is skipped in that list. Weights are as
+    for `rrf`.
 
     Raises:
         QueryError: a weight is out of range, the number of weights differs from the number of lists, or a score is

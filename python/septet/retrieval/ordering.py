@@ -37,18 +37,12 @@ def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> li
     """Fuse the lists of corpora by the confidence of their hits.
 
     Lists of one name are one kind of evidence: the highest confidence counts once, whichever phrasing or corpus it
-    comes from. The kinds are fused as in `confident`, other phrasings at three quarters of their weight. The order
-    within a list stays: hits whose confidences contradict their order get the mean of these. Ties, such as confidences
-    above 0.999, are ordered by best rank. Lists without confidence, such as paths, are fused with the resulting order
-    by reciprocal rank.
+    comes from. The kinds are fused by noisy or (Pearl 1988), other phrasings at three quarters of their weight. The
+    order within a list stays: hits whose confidences contradict their order get the mean of these. Ties, such as
+    confidences above 0.999, are ordered by best rank. Lists without confidence, such as paths, are fused with the
+    resulting order by reciprocal rank.
 
-    Args:
-        lists: of any corpora, each with its weight.
-        k: of the fusion by rank.
-
-    Returns:
-        The items, best first. The score is the probability, or the sum of reciprocal ranks if any list has no
-        confidence.
+    The score is the probability, or the sum of reciprocal ranks if any list has no confidence.
 
     Raises:
         QueryError: a weight or ``k`` is out of range.
@@ -101,7 +95,7 @@ def _descending(values: Sequence[float]) -> list[float]:
 
 
 def _fused(key: str, parts: Sequence[tuple[int, int, float]]) -> Fused:
-    """Return an item with its probability by noisy or (Pearl 1988), divided among the lists by their nats."""
+    """Return an item with its probability, divided among the lists by their nats."""
     nats = math.fsum(part for _, _, part in parts)
     score = -math.expm1(-nats)
     shares = [(place, rank, score * part / nats if nats > 0 else 0.0) for place, rank, part in parts]

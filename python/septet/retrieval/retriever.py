@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import Closed, QueryError, SeptetError
@@ -79,9 +78,7 @@ class Retriever(OfOneProcess):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def retrieve(

@@ -89,14 +89,9 @@ PLANNED_LIMIT = 10
 class Rules:
     """The rules by which replies become hits, and a retrieval searches again: those of a planned retrieval.
 
-    They are the documented plan, evidence, verification and follow-ups, by the knobs of a policy.
-
-    Args:
-        policy: the knobs.
-        order: fuses lists.
-        limit: of hits, and of each list; None for 10.
-        hops: follow-up hops in every plan; None for the policy's in plans that use the web.
-        contradicting: counts the items that contradict another one; None to not count.
+    They are the documented plan, evidence, verification and follow-ups, by the knobs of a policy. ``hops`` are those of
+    every plan, by default the policy's in plans that use the web; ``contradicting`` counts the items that contradict
+    another one.
 
     Attributes:
         limit: maximum items in each list by default.

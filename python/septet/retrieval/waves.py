@@ -94,12 +94,11 @@ class Phrasings(Protocol):
 class CorpusThreads:
     """Daemon threads for corpora, and their measured durations.
 
-    Each request has its own thread, so a hanging corpus blocks no other. A corpus with `most_late` abandoned calls
-    still running is skipped.
+    Each request has its own thread, so a hanging corpus blocks no other. A corpus with four abandoned calls still
+    running is skipped.
     """
 
-    def __init__(self, most_late: int = MOST_LATE) -> None:
-        self._most_late = most_late
+    def __init__(self) -> None:
         self.after_fork()
         renew_in_children(self)
 
@@ -113,7 +112,7 @@ class CorpusThreads:
     def rests(self, name: str) -> bool:
         """Return True if the maximum of abandoned calls of a corpus is still running."""
         with self._lock.hold():
-            return self._late[name] >= self._most_late
+            return self._late[name] >= MOST_LATE
 
     def leave(self, name: str, task: Future[None]) -> None:
         """Count an abandoned call until it ends."""
@@ -153,16 +152,10 @@ def ask(
     *,
     required: bool = True,
 ) -> Wave:
-    """Search corpora in parallel, and return the replies until the deadline.
+    """Search corpora with different names in parallel, and return the replies until the deadline of the request.
 
     Other phrasings start as soon as they exist, while slow corpora still search the original. They match by words
     alone, so mode ``vector`` skips them; so do corpora with ``phrasings = False``.
-
-    Args:
-        corpora: each with a unique name.
-        request: the request with the original phrasing and the deadline; a deadline of None waits for everything.
-        phrasings: produces the other phrasings.
-        required: raise if all corpora fail; if False, add notes.
 
     Raises:
         SeptetError: all corpora failed and `required` is True: the first error, those of a store or an argument

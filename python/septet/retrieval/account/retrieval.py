@@ -138,22 +138,9 @@ def retrieval_of(
         took_ms=took_ms,
         **sqlite,
     )
-    lists = tuple(best.ordered.lists)
-    confidence = best.judgement.confidence
-    return Retrieval(
-        hits,
-        query,
-        profile,
-        plan,
-        envelope,
-        lists,
-        notes,
-        confidence,
-        took_ms,
-        best.ordered,
-        tuple(rounds),
-        presentation,
-    )
+    lists, confidence = tuple(best.ordered.lists), best.judgement.confidence
+    account = (envelope, lists, notes, confidence, took_ms, best.ordered, tuple(rounds), presentation)
+    return Retrieval(hits, query, profile, plan, *account)
 
 
 def attributes_of(retrieval: Retrieval) -> dict[str, Any]:

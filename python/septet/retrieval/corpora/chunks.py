@@ -117,13 +117,7 @@ class ChunkCorpus(VaultSearch):
         self._weight = real(weight, "weight", QueryError, 0, 1)
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
-        """Return the list ``hybrid``; or ``text`` or ``vector``, if only one leg was searched and no profile ranks
-        both.
-
-        Raises:
-            QueryError: the query is invalid.
-            StoreError: the vault cannot be read.
-        """
+        """Return the list ``hybrid``; or that of the only leg that was searched, if no profile ranks both."""
         limit = limit_of(request)
         found = self._searched(request, limit)
         if self._together is not None:

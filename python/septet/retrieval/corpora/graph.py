@@ -107,12 +107,7 @@ class GraphCorpus(VaultSearch):
         self._most_edges = whole(most_edges, "most_edges", QueryError, 1, 1000)
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
-        """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline.
-
-        Raises:
-            QueryError: the query is invalid.
-            StoreError: the vault cannot be read.
-        """
+        """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline."""
         limit = limit_of(request)
         found = self._searched(request, limit)
         answer = self._answer(request, found, found.lists)

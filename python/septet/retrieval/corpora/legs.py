@@ -124,15 +124,8 @@ def checked_filter(where: object) -> Mapping[str, Any] | None:
 class VaultSearch:
     """Base of corpora that search a vault or a federation, by one leg after the other, or by both at once.
 
-    Args:
-        name: the name in lists and hits.
-        knowledge: the vault, or the federation.
-        backends: the names of the legs in the account of a retrieval.
-        kinds: of entries; None for all.
-        where: a filter, as for `Vault.search`.
-        profile: provides the scores of separate legs; None for `leg_profile`.
-        together: ranks words and vectors in one search, as one list ``hybrid``; None for a list of each.
-        memories: with ``kinds`` None, include memories.
+    ``backends`` are the names of the legs in the account of a retrieval. ``profile`` provides the scores of separate
+    legs, by default BM25 and the cosine; ``together`` ranks both in one search, as one list ``hybrid``.
     """
 
     #: It waits for no other machine, except an embedder's.
@@ -180,10 +173,6 @@ class VaultSearch:
         """Search the legs of the mode; vectors only for the original phrasing.
 
         The vector leg is skipped if the profile considers the words of the query too vague.
-
-        Args:
-            limit: maximum hits of each list.
-            where: replaces the filter.
 
         Raises:
             QueryError: the query or the filter is invalid.
@@ -320,13 +309,7 @@ def _legs(legs: tuple[Leg, ...], request: CorpusRequest) -> SearchOptions:
 
 
 class RecentEntries:
-    """Base of corpora whose hits no vault has: entries of recent hits can be fetched by id. Safe to share.
-
-    Args:
-        name: the name in lists and hits.
-        store: identifies the hits.
-        most: maximum entries; the least recent are dropped.
-    """
+    """Base of corpora whose hits no vault has: recent entries can be fetched by id. Safe to share between threads."""
 
     def __init__(self, name: str, store: str, most: int = MOST_ENTRIES) -> None:
         self.name = utf8(name, "name", QueryError, 256)

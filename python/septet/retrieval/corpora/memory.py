@@ -128,12 +128,7 @@ class MemoryCorpus(VaultSearch):
         self._clock = clock
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
-        """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` if they are empty.
-
-        Raises:
-            QueryError: the query is invalid.
-            StoreError: the vault cannot be read.
-        """
+        """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` if they are empty."""
         limit = limit_of(request)
         found = self._searched(request, self._candidates(limit))
         lists = {name: hits[:limit] for name, hits in found.lists.items()}
@@ -161,11 +156,7 @@ class MemoryCorpus(VaultSearch):
         return limit if self._together is not None else CANDIDATES * limit
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
-        """Return why its lists lack an entry; None if unknown.
-
-        Raises:
-            SeptetError: the vault cannot be read.
-        """
+        """Return why its lists lack an entry; None if unknown."""
         entry = self._knowledge.get(entry_id)
         if entry is None:
             return None

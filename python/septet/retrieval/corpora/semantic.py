@@ -88,12 +88,7 @@ class SemanticFilesCorpus(FolderCorpus):
         self._redactor = Redactor()
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
-        """Return the list ``files``.
-
-        Raises:
-            QueryError: the query is invalid.
-            StoreError: the vault cannot be read.
-        """
+        """Return the list ``files``."""
         files, notes, backends = self._ranked(request)
         texts = {file.path: file.snippet for file in files}
         hits = path_hits({file.path: file.score for file in files}, self._folder.path, self.name, texts)
@@ -101,12 +96,7 @@ class SemanticFilesCorpus(FolderCorpus):
         return CorpusAnswer([self._list("files", request, with_snippets)], backends, notes)
 
     def files(self, request: CorpusRequest) -> list[FoundFile]:
-        """Return the files, best first.
-
-        Raises:
-            QueryError: the query is invalid.
-            StoreError: the vault cannot be read.
-        """
+        """Return the files, best first."""
         return self._ranked(request)[0]
 
     def _ranked(self, request: CorpusRequest) -> tuple[list[FoundFile], list[Any], list[str]]:

@@ -18,7 +18,7 @@ from septet.files.steady import decoded, open_file
 from septet.inputs.arguments import file_path, shown
 from septet.model.entry import Entry
 from septet.model.fields import Span
-from septet.model.results import Hit, Scored, hits_of
+from septet.model.results import Hit, hits_of
 from septet.notes import Note
 from septet.retrieval.corpora.folders import (
     MOST_FILES,
@@ -207,11 +207,7 @@ class SymbolCorpus(FolderCorpus):
         self._vault = None if knowledge is None else VaultSearch(name, knowledge, {}, kinds=["symbol"])
 
     def search(self, request: CorpusRequest) -> CorpusAnswer:
-        """Return the lists ``symbols``, with a contract ``renamed``, and with a vault ``vector``.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
+        """Return the lists ``symbols``, with a contract ``renamed``, and with a vault ``vector``."""
         limit = limit_of(request)
         lists: dict[str, list[Hit]] = {}
         notes: list[Note] = []
@@ -233,11 +229,7 @@ class SymbolCorpus(FolderCorpus):
         return CorpusAnswer(ranked, ["symbol_proximity"], notes, confidence=named or None)
 
     def get(self, entry_id: str) -> Entry | None:
-        """Return the definition of a recent hit or in the vault; None for other ids.
-
-        Raises:
-            StoreError: the vault cannot be read.
-        """
+        """Return the definition of a recent hit or in the vault; None for other ids."""
         entry = super().get(entry_id)
         if entry is None and self._vault is not None:
             entry = self._vault.get(entry_id)
@@ -253,12 +245,11 @@ class SymbolCorpus(FolderCorpus):
         names = names_in(query)
         # Without words and names every definition would match.
         definitions = scan.repository.symbols(words, names, limit) if words or names else []
-        rows = ((self._entry(definition), definition[-1]) for definition in definitions)
-        hits = self._hits([(entry, score, {"symbol": score}) for entry, score in rows])
+        hits = [self._hit(self._entry(definition), definition[-1], "symbol") for definition in definitions]
         return [changed_hit(hit, confidence=NAMED) if hit.title in names else hit for hit in hits]
 
     def _renamed(self, scan: FolderScan, query: str) -> list[Hit]:
-        hits = list[tuple[Entry, float, dict[str, "float | None"]]]()
+        hits = []
         for renamed in self._renames.near(query) if self._renames is not None else ():
             last = re.split(r"::|\.|->|#", renamed.canonical)[-1]
             known = scan.repository.symbols([], [last], 1)
@@ -276,8 +267,8 @@ class SymbolCorpus(FolderCorpus):
                 span=Span(path, line, line) if is_placed else None,
                 source=self._folder.path,
             )
-            hits.append((entry, renamed.nearness, {"proximity": renamed.nearness}))
-        return self._hits(hits)
+            hits.append(self._hit(entry, renamed.nearness, "proximity"))
+        return hits
 
     def _entry(self, definition: _Definition) -> Entry:
         path, line, name, kind, text, _ = definition
@@ -293,12 +284,8 @@ class SymbolCorpus(FolderCorpus):
             source=self._folder.path,
         )
 
-    def _hits(self, rows: Iterable[tuple[Entry, float, dict[str, float | None]]]) -> list[Hit]:
-        entries, scored = [], list[Scored]()
-        for entry, score, raw in rows:
-            entries.append(entry)
-            scored.append((score, self.name, {}, {}, 0.0, raw))
-        return list(hits_of(entries, scored, full=True))
+    def _hit(self, entry: Entry, score: float, raw: str) -> Hit:
+        return hits_of([entry], [(score, self.name, {}, {}, 0.0, {raw: score})], full=True)[0]
 
 
 def _average(lists: dict[str, list[Hit]]) -> None:

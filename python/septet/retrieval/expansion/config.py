@@ -130,23 +130,20 @@ def expansion_config(source: ExpansionLike) -> ExpansionConfig:
     Raises:
         ProfileError: a field is unknown or invalid. The message names it, never its value.
     """
+    data: Any = None
     try:
-        return _config(source)
-    except ProfileError as fault:
-        # The traceback's frames contain the source with the keys.
-        del source
-        raise fault.with_traceback(None) from None
-
-
-def _config(source: ExpansionLike) -> ExpansionConfig:
-    if source is None:
-        return ExpansionConfig()
-    if isinstance(source, ExpansionConfig):
-        return source
-    if not isinstance(source, Mapping):
-        raise ProfileError(f"{BLOCK} is {shown(source)}: wanted a dict or an ExpansionConfig")
-    data = source.get(BLOCK, source)
-    try:
+        if source is None:
+            return ExpansionConfig()
+        if isinstance(source, ExpansionConfig):
+            return source
+        if not isinstance(source, Mapping):
+            raise ProfileError(f"{BLOCK} is {shown(source)}: wanted a dict or an ExpansionConfig")
+        data = source.get(BLOCK, source)
         return ExpansionConfig.model_validate({} if data is None else plain(BLOCK, data, BLOCK, ProfileError))
     except ValidationError as fault:
-        raise error_of(fault, ExpansionConfig, BLOCK, ProfileError) from None
+        error = error_of(fault, ExpansionConfig, BLOCK, ProfileError)
+    except ProfileError as fault:
+        error = fault
+    # The traceback's frames contain the source with the keys.
+    del source, data
+    raise error.with_traceback(None) from None

@@ -225,12 +225,6 @@ class Expanding:
                     self._known.popitem(last=False)
         return variants
 
-    def _expired(self, query: str, call: _Call) -> None:
-        """Record a call as late."""
-        with self._lock.hold():
-            if self._calls.get(query) is call:
-                self._fail(call, self._late())
-
     def _fail(self, call: _Call, fault: str) -> None:
         """Start a rest, once per call; the lock is held."""
         if not call.is_failed:
@@ -296,7 +290,9 @@ class Begun:
             # Still within its own time limit: not a failure of the expander.
             cause = f"the expander had no answer after {took_ms / 1_000:.3g} s"
             return owner._without(self._query, cause, "raise timeout_s", took_ms)
-        owner._expired(self._query, call)
+        with owner._lock.hold():
+            if owner._calls.get(self._query) is call:
+                owner._fail(call, owner._late())
         return owner._without(self._query, owner._late(), took_ms=took_ms)
 
 

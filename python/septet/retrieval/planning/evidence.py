@@ -197,14 +197,9 @@ def wants_verification(
     As documented: contradictions, a fallback, hits in one place or none, or a quality below the threshold. Calibrated
     evidence from one place is verified only if its quality is weak, or unknown after several corpora were searched.
 
-    Args:
-        evidence: of the first wave.
-        allowed: True if the plan allows it; a verification is not verified.
-        query: the query of the first wave.
-        rewritten: the query of the second; None if no words are left. There is no second wave if it is None, or
-            differs only in case, which no corpus distinguishes.
-        searched: number of corpora searched; by default, as many as `evidence` counts.
-        policy: has the threshold.
+    There is none if the plan does not allow it, or if ``rewritten``, the query of the second wave, is None (no words
+    are left) or differs only in case, which no corpus distinguishes. ``searched`` is the number of corpora, by default
+    as many as `evidence` counts.
     """
     if not allowed or rewritten is None or (query and rewritten.casefold() == query.casefold()):
         return None

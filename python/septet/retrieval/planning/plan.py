@@ -131,7 +131,10 @@ class RetrievalPlan:
             raise QueryError("plan has no normalized_query: a plan is for a query")
         if isinstance(values.get("reasons"), Mapping):
             values["reasons"] = tuple(_rows(values["reasons"].items()))
-        values["overrides"] = tuple(_override(member) for member in _rows(values.get("overrides", ())))
+        values["overrides"] = tuple(
+            tuple(row.get(name) for name in Override._fields) if isinstance(row, Mapping) else row
+            for row in _rows(values.get("overrides", ()))
+        )
         return cls(**values)._checked()
 
     def _checked(self) -> RetrievalPlan:
@@ -197,9 +200,3 @@ def _texts(values: object, what: str, exactly: int | None = None) -> tuple[str, 
     if exactly is not None and len(texts) != exactly:
         raise QueryError(f"{what} of a plan have {exactly} texts each, not {len(texts)}")
     return texts
-
-
-def _override(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return tuple(value.get(name) for name in Override._fields)
-    return value

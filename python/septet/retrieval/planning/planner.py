@@ -103,7 +103,9 @@ def plan(
         overrides.append(Override("intent", planned_intent, intent))
         planned_intent, why = intent, "the caller names this intent"
     verifies = planned_intent == "verification"
-    chosen: RetrievalMode = _mode_of(policy) if planned_intent == "code_navigation" else "hybrid"
+    chosen: RetrievalMode = "hybrid"
+    if planned_intent == "code_navigation":
+        chosen = next(mode for mode in MODES if mode == policy.code_mode)
     if verification and mode not in (None, chosen):
         notes.append(f"mode {mode} is not used: a verification is hybrid")
     elif mode is not None and mode != chosen:
@@ -168,10 +170,6 @@ def _intent_of(text: str, policy: Policy) -> tuple[Intent, str]:
             f"it has no listed word, and is longer than {policy.broad_tokens} words ({words})",
         )
     return "factual_lookup", f"it has no listed word, and is no longer than {policy.broad_tokens} words ({words})"
-
-
-def _mode_of(policy: Policy) -> RetrievalMode:
-    return next(mode for mode in MODES if mode == policy.code_mode)
 
 
 def _selected(

@@ -359,10 +359,8 @@ def _changed(base: Policy | None, what: str, values: dict[str, Any], problems: l
     return replace(base, **values, problems=(*base.problems, *problems))
 
 
-def _described(name: str, setting: Knob, default: object) -> str:
-    return f"        {name}: {setting.about}; {expected_value(setting)}; {default!r} by default."
-
-
-Policy.__doc__ = (
-    (Policy.__doc__ or "").rstrip() + "\n" + "\n".join(_described(n, *row) for n, row in _table().items()) + "\n"
+_lines = (
+    f"        {name}: {setting.about}; {expected_value(setting)}; {default!r} by default."
+    for name, (setting, default) in _table().items()
 )
+Policy.__doc__ = "\n".join([(Policy.__doc__ or "").rstrip(), *_lines, ""])

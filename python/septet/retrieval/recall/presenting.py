@@ -222,11 +222,8 @@ def selected_passages(
 ) -> list[Selected]:
     """Return the best passages that fit, the last one cut to the remaining budget.
 
-    Args:
-        passages: in any order; ties keep this order, and empty passages are skipped.
-        max_chunks: maximum passages; by default `Policy.context_max_chunks`, 8.
-        max_chars: maximum characters; by default `Policy.context_max_chars`, 8,000.
-        policy: has the defaults.
+    Ties keep the order of the passages, and empty ones are skipped. The maxima are by default those of the policy, 8
+    passages and 8,000 characters.
 
     Raises:
         QueryError: a budget is negative, a text is not a string, or a score is not finite.

@@ -86,17 +86,12 @@ def recall_lists(
     now: float,
     scope: Mapping[str, object] | None = None,
 ) -> list[RankedList]:
-    """Return the non-empty lists with their weights, in the documented order.
+    """Return the non-empty lists of sources with their weights, in the documented order.
 
     For each phrasing the lists of words, each followed by its further lists; then those of vectors; then those over
-    all hits. Beyond ``most_lists``, the last lists of other phrasings are dropped first.
-
-    Args:
-        lists: the lists of the sources: ``text`` and ``vector``, by source and phrasing.
-        settings: weights of the lists.
-        query: the original phrasing.
-        now: current time in epoch seconds; ages are relative to it.
-        scope: ``within`` (all, session, project, knowledge) and ``session``, the caller's session.
+    all hits. Beyond ``most_lists``, the last lists of other phrasings are dropped first. ``query`` is the original
+    phrasing, and ages are relative to ``now``, in epoch seconds. A scope has ``within`` (see `WITHIN`) and the caller's
+    ``session``.
 
     Raises:
         QueryError: ``within`` is invalid, or ``session`` is missing.

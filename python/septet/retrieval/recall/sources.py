@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError, TierError
-from septet.inputs.arguments import listed, real, shown, utf8, whole
+from septet.inputs.arguments import real, shown, utf8, whole
 from septet.profiles import ProfileLike, resolve
-from septet.retrieval.corpora.legs import MOST_ITEMS, VaultSearch
+from septet.retrieval.corpora.legs import MOST_ITEMS, VaultSearch, checked_filter, checked_names
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.knowledge import Knowledge
 from septet.retrieval.recall.recalling import within_of
@@ -67,15 +67,10 @@ class VaultCorpus(VaultSearch):
         """
         if not callable(getattr(knowledge, "search", None)):
             raise QueryError(f"knowledge is {shown(knowledge)}: wanted a Vault or a Federation")
-        several = (kinds,) if isinstance(kinds, str) else kinds
-        self._kinds = (
-            None if several is None else tuple(listed(several, "kinds", QueryError, "a list of kinds", of=str))
-        )
+        self._kinds = None if kinds is None else checked_names(kinds, "kinds")
         self._ranking = resolve(profile)
         backends: dict[Leg, str] = {"text": f"{name}_bm25", "vector": f"{name}_vector"}
         super().__init__(name, knowledge, backends, kinds=self._kinds, profile=self._ranking)
-        if where is not None and not isinstance(where, Mapping):
-            raise QueryError(f"where is {shown(where)}: wanted a filter, as a dict")
         self._limit = None if limit is None else whole(limit, "limit", QueryError, 1, MOST_ITEMS)
         self._weight = real(weight, "weight", QueryError, 0, MOST_WEIGHT)
         if not isinstance(role, str) or role not in ("knowledge", "session", "other"):
@@ -86,7 +81,8 @@ class VaultCorpus(VaultSearch):
         fields = scoped or {}
         self._scoped = {utf8(at, "scoped", QueryError): utf8(fields[at], "scoped", QueryError) for at in fields}
         self._shared = None if shared is None else utf8(shared, "shared", QueryError)
-        self._filters = [dict(where)] if where else []
+        filters = checked_filter(where)
+        self._filters = [dict(filters)] if filters else []
         if confidence_above is not None:
             least = real(confidence_above, "confidence_above", QueryError)
             self._filters.append({"$nor": [{"attrs.confidence": {"$lte": least}}]})

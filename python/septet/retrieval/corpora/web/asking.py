@@ -64,9 +64,7 @@ class Services:
     def find(self, query: str, ends_at: float, only: Collection[str] | None = None) -> WebHits:
         """Return the results of the first service that has any; failures become notes.
 
-        Args:
-            ends_at: in seconds of `time.monotonic`.
-            only: names of the services to call; None for all.
+        ``ends_at`` is in seconds of `time.monotonic`; ``only`` names the services to call, None for all.
         """
         notes: list[Note] = []
         responded: list[str] = []

@@ -20,7 +20,6 @@ from septet.notes import Note
 from septet.retrieval.corpora.web.calls import (
     MAX_JSON_BYTES,
     USER_AGENT,
-    NotSent,
     WebCalls,
     WebFault,
     json_of,
@@ -113,14 +112,7 @@ class _JsonService:
 
 
 class SearXNG(_JsonService):
-    """A SearXNG server.
-
-    Args:
-        url: of the server, with or without ``/search``.
-        engines: its engines; None for the server's default.
-        language: of the results; None for the server's default.
-        limit: maximum results.
-    """
+    """A SearXNG server; its address may end in ``/search``. It chooses engines and language that are None."""
 
     name, _label = "searxng", "SearXNG"
 
@@ -222,14 +214,7 @@ class CreditBudget:
 
 
 class Tavily:
-    """Tavily, a paid service.
-
-    Args:
-        key: returns the key, or None; called for each request.
-        depth: of the search.
-        limit: maximum results.
-        budget: the credits.
-    """
+    """Tavily, a paid service; ``key`` returns the key, or None, and is called for each request."""
 
     name = "tavily"
 
@@ -256,7 +241,7 @@ class Tavily:
         remaining = self.budget.spend(self._price)
         if remaining is None:
             cause = f"Tavily was not called: {self.budget.left} credits remain, a search costs {self._price}"
-            raise NotSent(Note("tavily_budget_exhausted", cause, _BUDGET))
+            raise WebFault(cause, _BUDGET, sent=False, code="tavily_budget_exhausted")
         if remaining <= LOW_CREDITS:
             sent.notes.append(Note("tavily_budget_low", f"{remaining} credits remain for Tavily", _BUDGET))
         body = json.dumps({"query": sent.query, **self._body}).encode()
@@ -286,19 +271,15 @@ class Tavily:
         if not fault and (not text.isascii() or not text.isprintable() or " " in text):
             fault = "its key has characters that are invalid in a header"
         if fault:
-            raise NotSent(Note("tavily_no_key", f"Tavily was not called: {fault}", "set TAVILY_API_KEY"))
+            cause = f"Tavily was not called: {fault}"
+            raise WebFault(cause, "set TAVILY_API_KEY", sent=False, code="tavily_no_key")
         if self._opened is None or self._opened[0] != text:
             self._opened = text, WebCalls("Tavily", secrets=[text], authorise=bearer, user_agent=self._user_agent)
         return self._opened[1]
 
 
 class OwnSearch:
-    """An application's function, called on a thread.
-
-    Args:
-        search: see `WebSearch`.
-        limit: maximum results, also passed to the function.
-    """
+    """An application's function, called on a thread; see `WebSearch`."""
 
     name = "web"
 

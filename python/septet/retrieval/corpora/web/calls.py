@@ -14,7 +14,7 @@ from septet.errors import printable
 from septet.net.calls import Answer, Call, NetFault, Send
 from septet.net.connections import Connections
 from septet.net.masking import KeyMasker
-from septet.notes import Note
+from septet.notes import Note, NoteCode
 from septet.system.threads import call_within
 
 if TYPE_CHECKING:
@@ -53,45 +53,26 @@ class WebFault(Exception):
         sent: True if a request was sent; if False, the host itself has no fault.
     """
 
-    def __init__(self, cause: str, cure: str = "", *, wait_s: float | None = None, sent: bool = True) -> None:
+    def __init__(
+        self,
+        cause: str,
+        cure: str = "",
+        *,
+        wait_s: float | None = None,
+        sent: bool = True,
+        code: NoteCode = "web_failed",
+    ) -> None:
         super().__init__(cause)
-        self.cause = cause
-        self.cure = cure
-        self.wait_s = wait_s
-        self.sent = sent
-
-    @property
-    def note(self) -> Note:
-        """The note of the fault."""
-        return Note("web_failed", self.cause, self.cure)
-
-
-class NotSent(WebFault):
-    """The reason for not sending a request to a host without a fault.
-
-    Args:
-        note: the note of the fault.
-    """
-
-    def __init__(self, note: Note) -> None:
-        super().__init__(note.cause, note.cure, sent=False)
-        self._note = note
-
-    @property
-    def note(self) -> Note:
-        """The note of the fault."""
-        return self._note
+        self.cause, self.cure, self.wait_s, self.sent = cause, cure, wait_s, sent
+        #: The note of the fault.
+        self.note = Note(code, cause, cure)
 
 
 class WebCalls:
     """Sends requests to one host or many, without retries. Opened by its first request.
 
-    Args:
-        name: the name in faults.
-        secrets: texts that never appear in faults and logs.
-        authorise: returns the headers that carry the first of them.
-        user_agent: the User-Agent of requests.
-        resolve: returns the addresses that connections may use.
+    ``secrets`` never appear in faults and logs, and ``authorise`` returns the headers that carry the first of them.
+    ``resolve`` returns the addresses that connections may use.
     """
 
     def __init__(

@@ -41,11 +41,7 @@ class _Host:
 
 
 class Courtesy:
-    """Turns for requests to hosts. Safe to share between threads.
-
-    Args:
-        pause_s: pause of a host after each response.
-    """
+    """Turns for requests to hosts, with a pause after each response. Safe to share between threads."""
 
     def __init__(self, pause_s: float) -> None:
         self._pause_s = pause_s
@@ -59,10 +55,7 @@ class Courtesy:
 
     @contextmanager
     def turn(self, host: str, ends_at: float) -> Iterator[None]:
-        """Reserve a host within a ``with`` block.
-
-        Args:
-            ends_at: in seconds of `time.monotonic`.
+        """Reserve a host within a ``with`` block; ``ends_at`` is in seconds of `time.monotonic`.
 
         Raises:
             WebFault: the host was busy until then.
