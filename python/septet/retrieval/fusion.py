@@ -115,9 +115,6 @@ def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: in
     """Fuse the lists of corpora and phrasings by reciprocal rank, each with its weight; see `rrf`.
 
     A hit of several lists is merged from all of them (`merged_hits`).
-
-    Raises:
-        QueryError: as `rrf`.
     """
     keys = [[item.key for item in ranked.items] for ranked in lists]
     return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank), lists)

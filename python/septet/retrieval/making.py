@@ -100,11 +100,7 @@ class _Making(NamedTuple):
     clock: Callable[[], float]
 
     def passed(self, corpora: Mapping[str, CorpusLike] | None) -> dict[str, Corpus]:
-        """Return the caller's corpora by name.
-
-        Raises:
-            QueryError: a value is no corpus, or its name differs from its key.
-        """
+        """Return the caller's corpora by name."""
         if corpora is None:
             return {}
         if not isinstance(corpora, Mapping) or len(corpora) > MOST_CORPORA:
@@ -118,11 +114,7 @@ class _Making(NamedTuple):
         return by_name
 
     def recalled(self) -> Sequence[Corpus]:
-        """Return the sources of a recall.
-
-        Raises:
-            StoreError: a vault cannot be opened.
-        """
+        """Return the sources of a recall."""
         from septet.retrieval.recall.sources import corpora_of
 
         needed = {source.vault for source in self.config.search.sources}
@@ -131,12 +123,7 @@ class _Making(NamedTuple):
         return corpora_of(self.config.search, self.knowledge, vaults)
 
     def planned(self) -> Sequence[Corpus]:
-        """Return the corpora of a planned retrieval.
-
-        Raises:
-            ProfileError: a path or a server of the configuration is invalid.
-            StoreError: a vault cannot be opened.
-        """
+        """Return the corpora of a planned retrieval."""
         from septet.retrieval.corpora.chunks import ChunkCorpus, MirrorCorpus
         from septet.retrieval.corpora.graph import GraphCorpus
         from septet.retrieval.corpora.memory import MemoryCorpus

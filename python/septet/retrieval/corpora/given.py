@@ -140,11 +140,7 @@ CorpusLike: TypeAlias = "Corpus | Searches | CorpusFunction"
 
 
 def corpus_of(name: str, source: object, of_vault: Callable[[str, Knowledge], Corpus]) -> Corpus:
-    """Return a caller's value as a corpus of this name: a corpus, a vault, an object with a ``search``, or a function.
-
-    Raises:
-        QueryError: the value is none of these, or has another name.
-    """
+    """Return a value as a corpus of this name: a corpus, a vault, an object with a ``search``, or a function."""
     if isinstance(source, Searchable):
         return of_vault(name, cast("Knowledge", source))
     searches, gets = (callable(getattr(source, method, None)) for method in ("search", "get"))

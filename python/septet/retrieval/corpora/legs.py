@@ -100,22 +100,14 @@ def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
 
 
 def checked_names(values: str | Iterable[str], name: str, most_chars: int = 4096) -> list[str]:
-    """Return names of kinds or folders as a list; a text is one name.
-
-    Raises:
-        QueryError: a name is invalid.
-    """
+    """Return names of kinds or folders as a list; a text is one name."""
     names = [values] if isinstance(values, str) else values
     several = listed(names, name, QueryError, "a list of names", 1000)
     return [utf8(value, name, QueryError, most_chars) for value in several]
 
 
 def checked_filter(where: object) -> Mapping[str, Any] | None:
-    """Return a filter, whose content the vault checks on a search; None for none.
-
-    Raises:
-        QueryError: the filter is not a dict.
-    """
+    """Return a filter, whose content the vault checks on a search; None for none."""
     if where is None or isinstance(where, Mapping):
         return where or None
     raise QueryError(f"where is {shown(where)}: wanted a dict of fields, as for search")
@@ -173,10 +165,6 @@ class VaultSearch:
         """Search the legs of the mode; vectors only for the original phrasing.
 
         The vector leg is skipped if the profile considers the words of the query too vague.
-
-        Raises:
-            QueryError: the query or the filter is invalid.
-            StoreError: the vault cannot be read.
         """
         options: SearchOptions = {**self._options, "limit": max(1, min(MOST_ITEMS, limit))}
         if where or self._where:

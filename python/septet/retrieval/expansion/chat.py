@@ -219,11 +219,7 @@ def chat_url(base_url: str) -> str:
 
 
 def read_reply(answer: Answer) -> str:
-    """Return the text of a chat completion.
-
-    Raises:
-        NetFault: the response is not a chat completion, or has no text.
-    """
+    """Return the text of a chat completion."""
     body = parsed(answer)
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
@@ -266,11 +262,7 @@ def phrasings_in(reply: str) -> list[str] | None:
 
 
 def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
-    """Return the address of a provider's chat completions.
-
-    Raises:
-        ProfileError: the address or the model is missing.
-    """
+    """Return the address of a provider's chat completions."""
     provider = config.chosen
     if provider == "none":
         raise ProfileError("expansion names no model: give model, and baseUrl for any server but OpenAI's")
@@ -288,11 +280,7 @@ def _address(config: ExpansionConfig, env: Mapping[str, str]) -> str:
 
 
 def _keys(config: ExpansionConfig, secrets: Resolver) -> list[SecretStr]:
-    """Return the key, or no key if none is needed.
-
-    Raises:
-        ProfileError: a required key is missing, or it is malformed.
-    """
+    """Return the key, or no key if none is needed."""
     if config.api_key is not None:
         return [config.api_key]
     name = config.api_key_env or KEY_VARIABLES.get(config.chosen)

@@ -78,15 +78,6 @@ class Expanding:
     60 s; until then only cached queries are expanded. Late results are cached too. Safe to share between threads;
     concurrent requests for the same query share one call.
 
-    Args:
-        expander: a function of the query; see `Expander`.
-        timeout_s: maximum wait of a search, 0.01 to 86,400 seconds; also at most half of the search's time.
-        most: maximum phrasings beside the query, 1 to 10.
-        cache_size: maximum cached queries, least recently used dropped first; 0 to 1,000,000.
-        rest_s: rest after the first failure, 0 to 86,400 seconds.
-        longest_rest_s: the longest rest.
-        close: called on every `close`, to release the expander's resources.
-
     Raises:
         QueryError: an argument is invalid.
     """
@@ -169,11 +160,7 @@ class Expanding:
         self._close()
 
     def _start(self, query: str, now: float) -> _Call:
-        """Begin a call; the lock is held.
-
-        Raises:
-            _Refused: no call may start now.
-        """
+        """Begin a call; the lock is held."""
         if self._is_closed:
             raise _Refused("the expander was closed")
         for other in self._calls.values():

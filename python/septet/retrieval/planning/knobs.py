@@ -104,11 +104,7 @@ def expected_value(setting: Knob) -> str:
 
 
 def _checked_value(setting: Knob, value: object, default: object) -> Any:
-    """Return a value converted to the type of the knob.
-
-    Raises:
-        Bad: the value is invalid.
-    """
+    """Return a value converted to the type of the knob."""
     value = exact(value)
     if value is None and default is None:
         return None
@@ -136,11 +132,7 @@ def _checked_value(setting: Knob, value: object, default: object) -> Any:
 
 
 def _parsed_value(setting: Knob, text: str, default: object) -> Any:
-    """Return the value of a text from the environment.
-
-    Raises:
-        Bad: the text is invalid.
-    """
+    """Return the value of a text from the environment."""
     value: object = text
     if setting.kind == "switch":
         if (word := text.lower()) not in YES | NO:

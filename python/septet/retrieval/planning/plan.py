@@ -181,11 +181,7 @@ def backends_of(corpora: Iterable[str], mode: RetrievalMode) -> tuple[str, ...]:
 
 
 def one_of(value: Any, name: str, choices: Collection[str]) -> Any:
-    """Return a choice as plain text.
-
-    Raises:
-        QueryError: the value is not a choice.
-    """
+    """Return a choice as plain text."""
     if not isinstance(value, str) or value not in choices:
         raise QueryError(f"{name} is {shown(value)}: wanted one of {', '.join(choices)}")
     return str.__str__(value)

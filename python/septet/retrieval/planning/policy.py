@@ -328,11 +328,7 @@ def knobs() -> Mapping[str, Knob]:
 
 
 def policy_of(policy: Policy | None) -> Policy:
-    """Return the caller's policy, or the documented one.
-
-    Raises:
-        QueryError: the value is not a policy.
-    """
+    """Return the caller's policy, or the documented one."""
     if policy is None:
         return _documented()
     if not isinstance(policy, Policy):

@@ -139,11 +139,7 @@ def recall_lists(
 
 
 def within_of(scope: Mapping[str, object] | None) -> str:
-    """Return the value of ``within`` in a scope; ``all`` by default.
-
-    Raises:
-        QueryError: the value is not in `WITHIN`, or it is ``session`` without a session.
-    """
+    """Return the value of ``within`` in a scope; ``all`` by default."""
     if not scope:
         return "all"
     within = scope.get("within", "all")

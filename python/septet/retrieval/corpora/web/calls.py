@@ -131,11 +131,7 @@ class WebCalls:
 
 
 def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
-    """Return the JSON of a search service's response.
-
-    Raises:
-        WebFault: the status is not a success, or the body is not JSON.
-    """
+    """Return the JSON of a search service's response."""
     from septet.net.answers import fault_of, parsed
 
     fault = fault_of(answer, time.time())
@@ -176,11 +172,7 @@ def is_public(address: str) -> bool:
 
 
 def public_addresses(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host.
-
-    Raises:
-        WebFault: it has no address, or one that is not public.
-    """
+    """Return the addresses of a host."""
     try:
         infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -212,11 +204,7 @@ def usable_url(url: object) -> str | None:
 
 
 def split_page_url(url: str) -> tuple[str, str, str]:
-    """Return the origin, the host and the path with query of a page's address.
-
-    Raises:
-        WebFault: it is not http or https, or has a user name.
-    """
+    """Return the origin, the host and the path with query of a page's address."""
     if usable_url(url) is None:
         raise WebFault("the address of a page is not http or https", sent=False)
     parts = urlsplit(url)

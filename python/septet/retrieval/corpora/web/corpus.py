@@ -157,12 +157,7 @@ class WebCorpus(RecentEntries):
         return CorpusAnswer([self._list("web", request, [])], notes=notes)
 
     def corrective(self, request: CorpusRequest, *, local_empty: bool, quality: float) -> CorpusAnswer | None:
-        """Return Tavily's hits if the policy uses it after the other corpora; else None.
-
-        Args:
-            local_empty: True if the local corpora have no hits.
-            quality: of their evidence, 0 to 1.
-        """
+        """Return Tavily's hits if the policy uses it after the other corpora; else None."""
         policy = self._policy
         outcome = tavily_outcome(
             enabled=policy.web_enabled and TAVILY in self._services.names,

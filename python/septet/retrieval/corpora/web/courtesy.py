@@ -124,11 +124,7 @@ NOTHING = Robots(closed=True)
 
 
 def expect_protego() -> None:
-    """Raise an error if protego is not installed.
-
-    Raises:
-        QueryError: it is not.
-    """
+    """Raise an error if protego is not installed."""
     if find_spec("protego") is None:
         cure = "pip install 'septet[web]', or switch scraper_robots_txt_respect off"
         raise QueryError(f"web_read_pages needs the extra that reads robots.txt: {cure}")

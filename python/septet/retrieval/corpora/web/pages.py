@@ -101,11 +101,7 @@ class PageReader:
         self._calls.close()
 
     def read(self, url: str, timeout_s: float) -> WebPage:
-        """Return the text of a page.
-
-        Raises:
-            WebFault: it cannot or must not be read, or is not text.
-        """
+        """Return the text of a page."""
         rules = self._rules
         ends_at = time.monotonic() + min(timeout_s, rules.timeout_s)
         url, answer = self._followed(url, ends_at, rules.max_bytes, _HEADERS, keeps_robots=rules.robots)
