@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.queries import ListingQuery
-    from septet.listing.shadows import ListingMirror, Shadowing
+    from septet.listing.queries import ListingMirror, ListingQuery, Shadowing
     from septet.model.arrays import Mask
     from septet.vault.reading import Layout
 

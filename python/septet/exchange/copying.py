@@ -1,4 +1,4 @@
-"""Copy a vault into another one, local or on a server: entries, vectors, links and feedback, in batches.
+"""Export a vault as JSON lines, or copy it into another one, local or on a server.
 
 Equal entries are skipped, so an interrupted copy can be resumed and a later copy writes only the changes. The target
 stores the progress: if the source has not changed, the next copy resumes there. At the end both vaults are compared.
@@ -6,24 +6,32 @@ stores the progress: if the source has not changed, the next copy resumes there.
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from hashlib import blake2b
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from septet._core import text_hash
+from septet.errors import StoreError
 from septet.model.codec import as_dict
+from septet.sqlite.store.aside import set_aside
+from septet.sqlite.store.store import SqliteStore as LocalStore
+from septet.store.protocol import Reading, Store
+from septet.system.target import complete_file
+from septet.watch import log
 
 if TYPE_CHECKING:
     from septet.model.results import Results
     from septet.model.vector import Space
     from septet.ranking.pool import Candidate
-    from septet.store.protocol import Reading
 
 #: Entries per transaction or lookup.
 BATCH = 2_000
@@ -91,8 +99,9 @@ def copy_vault(source: Any, target: Any, *, progress: Progress | None = None) ->
             run.entries()
             links, feedback = run.links(), run.feedback()
             run.states()
-        # Remove the mark: the next copy checks everything again, and so repairs any difference found below.
-        run.finished()
+        with target._store.bookkeeping() as write:
+            # The next copy checks everything again, and so repairs any difference found below.
+            write.tables.marks.put(write, MARK, None)
         compared, unequal = differences(source, target, read)
         versions = read.tables.history.count_older(read, inf, None)
     notes = (f"{versions:,} earlier versions of entries are not copied",) if versions else ()
@@ -163,8 +172,9 @@ class _VaultCopy:
         with self.target._store.reading() as target_read:
             known = Counter(target_read.tables.feedback.all_rows(target_read))
         missing = Counter(self.read.tables.feedback.all_rows(self.read)) - known
-        pages = _pages(row._asdict() for row in missing)
-        return sum(self._restore(page) for page in pages)
+        for page in _pages(row._asdict() for row in missing):
+            self.target._restore_feedback(page)
+        return len(missing)
 
     def states(self) -> None:
         """Copy the states of the spaces to a target that had none."""
@@ -178,28 +188,24 @@ class _VaultCopy:
                 if counterpart is not None:
                     tables.move(write, counterpart, stored.state)
 
-    def finished(self) -> None:
-        """Remove the progress mark."""
-        with self.target._store.bookkeeping() as write:
-            write.tables.marks.put(write, MARK, None)
-
     def _records(self, batch: Sequence[Candidate]) -> Iterator[dict[str, Any]]:
         vectors: list[dict[str, Any]] = [{} for _ in batch]
         for space in self.given:
-            for number, blob in self.read.tables.vectors.of_rows(
-                self.read, space, [candidate.row for candidate in batch]
-            ):
+            for number, blob in self._stored(space, batch):
                 vectors[number][space.model] = np.frombuffer(blob, "<f4")
         for candidate, by_model in zip(batch, vectors):
             record = {"record": "entry", **candidate.to_entry().to_dict()}
             yield {**record, "vector": by_model} if by_model else record
 
+    def _stored(self, space: Space, batch: Sequence[Candidate]) -> Sequence[tuple[int, Any]]:
+        """Return the vectors of entries, with their places in the batch."""
+        return self.read.tables.vectors.of_rows(self.read, space, [candidate.row for candidate in batch])
+
     def _put(self, space: Space, batch: Sequence[Candidate]) -> int:
         """Copy a provider's vectors of the texts of entries; return the number of missing ones."""
-        vectors = self.read.tables.vectors.of_rows(self.read, space, [candidate.row for candidate in batch])
         rows = {
             text_hash(batch[number].title, batch[number].description, batch[number].context): blob
-            for number, blob in vectors
+            for number, blob in self._stored(space, batch)
         }
         if not rows:
             return 0
@@ -211,10 +217,6 @@ class _VaultCopy:
             if keys:
                 tables.put(write, target_space, keys, np.stack([np.frombuffer(rows[key], "<f4") for key in keys]))
         return len(keys)
-
-    def _restore(self, page: Sequence[dict[str, Any]]) -> int:
-        self.target._restore_feedback(page)
-        return len(page)
 
     def _mark(self) -> None:
         mark = {
@@ -254,7 +256,8 @@ def differences(source: Any, target: Any, read: Reading) -> tuple[int, list[str]
         missing = [row.id for row in batch if row.id not in known]
         unequal += [f"entry {id!r} is missing" for id in missing[: MOST - len(unequal)]]
         sample += [row for number, row in enumerate(batch, total - len(batch)) if number % step == 0]
-        changed = [row.id for row in batch if row.id in known and _fields(known[row.id]) != _fields(row)]
+        # The first field is the row number.
+        changed = [row.id for row in batch if row.id in known and tuple(known[row.id])[1:] != tuple(row)[1:]]
         unequal += [f"entry {id!r} has other fields" for id in changed[: max(0, MOST - len(unequal))]]
     unequal += _counts(target, read)
     with target._store.reading() as target_read:
@@ -270,11 +273,6 @@ def differences(source: Any, target: Any, read: Reading) -> tuple[int, list[str]
         # Until its index is in memory, full text of a large file is ranked differently.
         vault._settle()
     return len(probes), [*_answers(source, target, probes)][:MOST]
-
-
-def _fields(candidate: Candidate) -> tuple[Any, ...]:
-    """Return the fields of an entry without its row number."""
-    return tuple(candidate)[1:]
 
 
 def _counts(target: Any, read: Reading) -> Iterator[str]:
@@ -300,8 +298,7 @@ def _vectors(source: Any, target: Any, sample: Sequence[Candidate]) -> Iterator[
 
 
 def _rounds(vault: Any) -> bool:
-    row = getattr(vault._store, "vault", None)
-    return row is not None and row.vectors == "halfvec"
+    return getattr(getattr(vault._store, "vault", None), "vectors", None) == "halfvec"
 
 
 def _alike(ours: bytes, theirs: bytes, near: float) -> bool:
@@ -312,15 +309,21 @@ def _alike(ours: bytes, theirs: bytes, near: float) -> bool:
 
 
 def _answers(source: Any, target: Any, probes: Sequence[Candidate]) -> Iterator[str]:
-    now = source._clock()
     exact = not (_rounds(source) or _rounds(target))
-    layouts = source._layouts() if exact and not any(map(_approximates, (source, target))) else {}
+    # A graph may miss near vectors.
+    exact &= not any(getattr(space, "hnsw", False) for vault in (source, target) for space in vault.embedding_status().spaces)
+    layouts = source._layouts() if exact else {}
     layout = max(layouts, key=lambda key: layouts[key]) if layouts else None
     vectors = source._vectors_of([row.id for row in probes], layout) if layout else {}
     for row in probes:
         words = " ".join(f"{row.title} {row.description}".split()[:WORDS])
         # Recency depends on the time, so fix it; the vaults may have different profiles, and only one an embedder.
-        options: dict[str, Any] = {"limit": LIMIT, "include_memories": True, "as_of": now, "profile": source._profile}
+        options: dict[str, Any] = {
+            "limit": LIMIT,
+            "include_memories": True,
+            "as_of": source._clock(),
+            "profile": source._profile,
+        }
         if row.id in vectors and layout is not None:
             options |= {"query_vector": np.frombuffer(vectors[row.id], "<f4"), "model": layout[0]}
         else:
@@ -330,18 +333,63 @@ def _answers(source: Any, target: Any, probes: Sequence[Candidate]) -> Iterator[
             yield f"a search for {words!r} finds {ours.ids} here and {theirs.ids} there, or with other scores"
 
 
-def _approximates(vault: Any) -> bool:
-    """Return True if searches use a graph, which may miss near vectors."""
-    return any(getattr(space, "hnsw", False) for space in vault.embedding_status().spaces)
-
-
 def _same(ours: Results, theirs: Results) -> bool:
-    if len(ours) != len(theirs):
-        return False
-    if any(abs(a.score - b.score) > TOLERANCE for a, b in zip(ours, theirs)):
+    if len(ours) != len(theirs) or any(abs(a.score - b.score) > TOLERANCE for a, b in zip(ours, theirs)):
         return False
     # Equal scores are in order of insertion, so the last hits may be different ones.
-    last = ours[-1].score if len(ours) else 0.0
-    return {hit.id for hit in ours if hit.score > last + TOLERANCE} == {
-        hit.id for hit in theirs if hit.score > last + TOLERANCE
-    }
+    least = (ours[-1].score if len(ours) else 0.0) + TOLERANCE
+    return {hit.id for hit in ours if hit.score > least} == {hit.id for hit in theirs if hit.score > least}
+
+
+def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
+    """Write one JSON object per line: entries (with their vectors), links, feedback; return the number of lines.
+
+    Rows damaged by another program are skipped.
+    """
+    lines = 0
+    cure = "name a file, or give an open stream such as sys.stdout"
+    try:
+        with ExitStack() as stack:
+            if isinstance(target, (str, os.PathLike)):
+                # A file gets its name only when it is complete.
+                part = stack.enter_context(complete_file(target, of="" if store.in_memory else store.file, cure=cure))
+                out: IO[str] = stack.enter_context(open(part.descriptor, "w", encoding="utf-8", closefd=False))
+            else:
+                out = target
+            if isinstance(store, LocalStore):
+                # A stream cannot be rewound, so all rows are checked before the first is written.
+                set_aside(store, store.left_out)
+                for row in store.left_out:
+                    log.say("export", log.WARNING, "%s: skipped in the export: %s", store.path, row)
+                read: Reading = stack.enter_context(store.begin_reading())
+            else:
+                read = stack.enter_context(store.reading())
+            for record in _records(read):
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+                lines += 1
+    except OSError as fault:
+        raise StoreError(f"the export stopped after {lines} lines: {fault.strerror or fault}") from fault
+    return lines
+
+
+def _records(read: Reading) -> Iterator[dict[str, Any]]:
+    vectors = _given_vectors(read)
+    for candidate in read.tables.entries.live(read):
+        entry = candidate.to_entry()
+        record = {"record": "entry", **entry.to_dict()}
+        if entry.id in vectors:
+            record["vector"] = vectors[entry.id]
+        yield record
+    for link in read.tables.links.all_links(read):
+        yield {"record": "link", **link._asdict()}
+    for row in read.tables.feedback.all_rows(read):
+        yield {"record": "feedback", **row._asdict()}
+
+
+def _given_vectors(read: Reading) -> dict[str, dict[str, str]]:
+    """Return each entry's vectors given by the caller, by model, as base64 of little-endian float32."""
+    vectors: dict[str, dict[str, str]] = {}
+    for entry_id, model, blob in read.tables.vectors.given(read):
+        vectors.setdefault(entry_id, {})[model] = base64.b64encode(blob).decode("ascii")
+    # Sorted, so that equal vaults have equal exports.
+    return {entry_id: dict(sorted(by_model.items())) for entry_id, by_model in vectors.items()}

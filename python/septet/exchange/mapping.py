@@ -76,7 +76,11 @@ class Mapper:
             if derived := title_of(fields.get("description")):
                 fields["title"] = derived
             elif "title" not in fields:
-                raise EntryError(_no_title(record))
+                likely = next((name for name in _LIKELY if isinstance(record.get(name), str)), None)
+                cure = f"map={{{likely!r}: 'description'}}" if likely else "map={'NAME': 'title'}"
+                names = ", ".join(shown(name) for name in list(record)[:5]) or "no fields"
+                problem = f"title and description are missing: it has {names}; name one, for example with {cure}"
+                raise EntryError(problem)
         return fields
 
     def notes(self) -> list[str]:
@@ -117,16 +121,11 @@ class Mapper:
         # A field with an entry field's name is foreign if another one is mapped to that field.
         known = [name for name in foreign if name in KNOWN and name not in self._targets]
         fields.update((name, foreign.pop(name)) for name in known)
-        if foreign or placed:
-            self._add_rest(fields, foreign, placed)
-        return fields
-
-    def _add_rest(self, fields: dict[str, Any], foreign: dict[Any, Any], placed: dict[str, Any]) -> None:
         if self.rest == "error" and foreign:
             raise EntryError(f"unknown field {shown(next(iter(foreign)))}: map it, or pass rest='attrs' or rest='drop'")
-        attrs = _object(fields.get("attrs"), "attrs")
+        attrs = _object(fields.get("attrs"), "attrs") if foreign or placed else None
         if not isinstance(attrs, Mapping):
-            return
+            return fields
         attrs = dict(attrs)
         more = foreign if self.rest == "attrs" else {}
         for name, value in (*placed.items(), *more.items()):
@@ -136,6 +135,7 @@ class Mapper:
                 raise EntryError(f"field {shown(name)} would overwrite the one in attrs: map it to another name")
             attrs[name] = _plain(value)
         fields["attrs"] = attrs
+        return fields
 
     def _value(self, name: str, value: Any) -> Any:
         if value is None or (type(value) is float and math.isnan(value)):
@@ -256,10 +256,3 @@ def title_of(text: Any) -> str:
         return line
     head = line[: TITLE_CHARS - 3]
     return f"{head.rpartition(' ')[0] or head}..."
-
-
-def _no_title(record: Mapping[Any, Any]) -> str:
-    likely = next((name for name in _LIKELY if isinstance(record.get(name), str)), None)
-    cure = f"map={{{likely!r}: 'description'}}" if likely else "map={'NAME': 'title'}"
-    seen = ", ".join(shown(name) for name in list(record)[:5]) or "no fields"
-    return f"title and description are missing: it has {seen}; name one, for example with {cure}"

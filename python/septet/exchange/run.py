@@ -46,14 +46,15 @@ def import_from(
 ) -> Imported:
     """Import a source; see `septet.Vault.import_`."""
     form, words = checked_format(format), words_a_part(split)
-    run = _Import(
-        vault, Mapper(map, rest), _checked_on_error(on_error), words, called(progress, "progress", EntryError)
-    )
+    on_fault = _checked_on_error(on_error)
+    run = _Import(vault, Mapper(map, rest), on_fault, words, called(progress, "progress", EntryError))
     if model is not None and vectors is None:
         raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
     with vault._loading(), opened(source, form) as records:
         if vectors is not None:
-            run.use_vectors(vectors, model, records.length if records.counted else None)
+            if records.length is None or not records.counted:
+                raise EntryError("vectors= requires a list or a frame of records: make a list first")
+            run.matrix, run.model = checked_matrix(vectors, records.length), model
         return run.run(records)
 
 
@@ -98,6 +99,7 @@ class _Import:
         self.waiting: list[_Waiting] = []
         self.waiting_size = 0
         self.plain = True
+        #: A matrix with one vector per record, and its model.
         self.matrix: NDArray[np.generic] | None = None
         self.model: str | None = None
         self._begin_batch()
@@ -107,17 +109,6 @@ class _Import:
         #: Per row: its place in the source, and True if the record has times.
         self.places: list[ImportFault] = []
         self.timed: list[bool] = []
-
-    def use_vectors(self, vectors: object, model: str | None, count: int | None) -> None:
-        """Use a matrix with one vector per record.
-
-        Raises:
-            EntryError: the number of records is unknown.
-            VectorError: wrong shape, or not numbers.
-        """
-        if count is None:
-            raise EntryError("vectors= requires a list or a frame of records: make a list first")
-        self.matrix, self.model = checked_matrix(vectors, count), model
 
     def run(self, source: Source) -> Imported:
         """Store all records of a source.
@@ -271,10 +262,8 @@ class _Import:
         only = resolve(vault._profile).vectors == "one"
         for vectors in batch.vectors:
             blobs = {model: np.asarray(row, "<f4").tobytes() for model, row in vectors.by_model.items()}
-            stored_blobs = stored.get(vectors.entry_id, {})
-            if any(stored_blobs.get(model) != blob for model, blob in blobs.items()) or (
-                only and len(stored_blobs) > len(blobs)
-            ):
+            known_blobs = stored.get(vectors.entry_id, {})
+            if not blobs.items() <= known_blobs.items() or (only and len(known_blobs) > len(blobs)):
                 fresh.add(vectors.entry_id)
         fresh.update(id for (id, _), present in zip(parts, known) if not present)
         # If one of several records with the same id has changed, write them all, in order.
@@ -311,8 +300,7 @@ class _Import:
         self.vault.link_many(list(links))
 
     def _store_others(self, kind: str, store: Callable[[Sequence[Mapping[str, Any]]], object]) -> int:
-        matching = [(place, record) for place, other_kind, record in self.others if other_kind == kind]
-        return self._put_each(matching, store) if matching else 0
+        return self._put_each([(place, record) for place, of_kind, record in self.others if of_kind == kind], store)
 
     def _put_each(
         self,
@@ -320,15 +308,14 @@ class _Import:
         store: Callable[[Sequence[Mapping[str, Any]]], object],
     ) -> int:
         """Store links or feedback; return their number."""
+        if not records:
+            return 0
         try:
             store([record for _, record in records])
         except SeptetError as fault:
             if self.on_error is None or not isinstance(fault, (EntryError, EntryNotFound)):
-                raise BatchError(
-                    f"the {self.stored} entries are stored, but not their links and feedback: {fault}",
-                    written=self.stored,
-                    index=self.seen,
-                ) from fault
+                outcome = f"the {self.stored} entries are stored, but not their links and feedback: {fault}"
+                raise BatchError(outcome, written=self.stored, index=self.seen) from fault
             if len(records) == 1:
                 self._failed(records[0][0], fault)
                 return 0
@@ -356,16 +343,9 @@ class _Import:
     def _stopped(self, place: ImportFault, fault: Exception) -> BatchError:
         where = place.path or f"{self.source.unit} {place.line}"
         message = cut(str(fault)) or type(fault).__name__
-        outcome = (
-            f"the {self.stored} entries before it are stored, the others are not"
-            if self.stored
-            else "nothing was stored"
-        )
-        return BatchError(
-            f"{where}: {message}; {outcome}",
-            written=self.stored,
-            index=self.seen,
-        )
+        outcome = f"the {self.stored} entries before it are stored, the others are not"
+        outcome = outcome if self.stored else "nothing was stored"
+        return BatchError(f"{where}: {message}; {outcome}", written=self.stored, index=self.seen)
 
 
 def _some(batch: Batch, selected: Sequence[bool]) -> Batch:

@@ -70,23 +70,29 @@ def opened(source: Any, format: Format | None) -> Iterator[Source]:
     path = Path(file_path(source, "source", EntryError))
     if is_open_here(os.fspath(path)):
         # Closing a descriptor of the file would release SQLite's locks on it for the whole process.
-        raise EntryError(
-            f"{printable(path)} is a vault that is open, not an import source: name a file written by export"
-        )
+        problem = "is a vault that is open, not an import source: name a file written by export"
+        raise EntryError(f"{printable(path)} {problem}")
     # `Path.is_dir` raises for a name that is too long.
     folder = os.path.isdir(path)  # noqa: PTH112
     if folder or format == "text" or (format is None and _SUFFIXES.get(path.suffix.lower()) == "text"):
         if format not in (None, "text"):
             raise EntryError(f"{printable(path)} is a folder, not a file: use format='text' for a folder of texts")
-        from septet.exchange.texts import TextFiles
+        from septet.exchange.source import TextFiles
 
         if not folder:
             _checked_file(path).close()
         yield _with_origin(TextFiles(path, every=format == "text"), path)
         return
     with _checked_file(path) as file:
-        _expect_unpacked(file, path)
-        yield _with_origin(_read(file, format or _SUFFIXES.get(path.suffix.lower()) or _detect(file), file), path)
+        try:
+            head = file.read(HEAD_BYTES)
+            file.seek(0)
+        except OSError as fault:
+            raise EntryError(f"{path} cannot be read: {fault.strerror or fault}") from None
+        if head.startswith(_GZIP):
+            raise EntryError(f"{path} is gzip-compressed: decompress it, or give the stream gzip.open(path)")
+        form = format or _SUFFIXES.get(path.suffix.lower()) or ("json" if _is_array(head) else "jsonl")
+        yield _with_origin(_read(file, form, file), path)
 
 
 def _with_origin(source: Source, path: Path) -> Source:
@@ -100,19 +106,8 @@ def _checked_file(path: Path) -> BinaryIO:
     try:
         return open_regular(path)
     except Unreadable as fault:
-        raise EntryError(
-            f"{printable(path)} {fault}; give an open stream (`-` on the command line) for a pipe"
-        ) from None
-
-
-def _expect_unpacked(file: BinaryIO, path: Path) -> None:
-    try:
-        packed = file.read(len(_GZIP)) == _GZIP
-        file.seek(0)
-    except OSError as fault:
-        raise EntryError(f"{path} cannot be read: {fault.strerror or fault}") from None
-    if packed:
-        raise EntryError(f"{path} is gzip-compressed: decompress it, or give the stream gzip.open(path)")
+        cure = "give an open stream (`-` on the command line) for a pipe"
+        raise EntryError(f"{printable(path)} {fault}; {cure}") from None
 
 
 def _of_values(source: Any, format: Format | None) -> Source:
@@ -158,13 +153,6 @@ def _read(source: Any, format: Format | None, file: BinaryIO | None) -> Source:
     return JsonLines(source, file)
 
 
-def _detect(file: BinaryIO) -> Format:
-    """Return the format of a file without a known suffix, and rewind it."""
-    head = file.read(HEAD_BYTES)
-    file.seek(0)
-    return "json" if _is_array(head) else "jsonl"
-
-
 def _is_array(head: Any) -> bool:
     text = head.decode("utf-8", "replace") if isinstance(head, (bytes, bytearray)) else str(head)
     return text.removeprefix("\ufeff").lstrip().startswith("[")
@@ -180,7 +168,7 @@ class JsonLines(Source):
     def __iter__(self) -> Iterator[Record]:
         for line in bounded_lines(self._source, self):
             if line.strip():
-                yield parse_line(line if self.line > 1 else without_mark(line))
+                yield parse_line(line, first=self.line == 1)
 
 
 class Records(Source):
@@ -201,20 +189,16 @@ class Records(Source):
             elif isinstance(item, (str, bytes, bytearray)):
                 line = item if isinstance(item, (str, bytes)) else bytes(item)
                 if line.strip():
-                    yield parse_line(line if self.line > 1 else without_mark(line))
+                    yield parse_line(line, first=self.line == 1)
             else:
                 yield EntryError(f"it is {shown(item)}: wanted a dict with a title, or a line of JSON as text")
 
 
-def without_mark(line: str | bytes) -> str | bytes:
-    """Return the first line of a source without its byte order mark."""
-    return line.removeprefix("\ufeff") if isinstance(line, str) else line.removeprefix(b"\xef\xbb\xbf")
-
-
-def parse_line(line: str | bytes) -> Record:
-    """Return the object of a line, or the error."""
+def parse_line(line: str | bytes, *, first: bool) -> Record:
+    """Return the object of a line, or the error; the first line of a source may have a byte order mark."""
     try:
-        record = json.loads(line if isinstance(line, str) else line.decode("utf-8"))
+        text = line if isinstance(line, str) else line.decode("utf-8")
+        record = json.loads(text.removeprefix("\ufeff") if first else text)
     except UnicodeDecodeError as fault:
         return EntryError(f"it is not UTF-8 ({fault.reason} at byte {fault.start + 1}): convert the source first")
     except json.JSONDecodeError as fault:

@@ -10,6 +10,8 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from typing import Any, BinaryIO
 
 from septet.errors import EntryError
@@ -65,13 +67,14 @@ class Table(Source):
         if first is None:
             return
         before = counter.line - 1
-        reader = csv.reader(_chained(first, lines), delimiter=self._delimiter or _delimiter(first), strict=True)
+        reader = csv.reader(chain([first], lines), delimiter=self._delimiter or _delimiter(first), strict=True)
         names: list[str] | None = None
         for line, row in _rows(reader, self):
             self.line = before + line
             if names is None:
                 names = _names(row)
-                self.json = is_exported(names)
+                # The header of an export; columns may be missing and in any order.
+                self.json = "record" in names and set(names) <= set(COLUMNS)
             elif isinstance(row, EntryError):
                 yield row
             elif len(row) > len(names):
@@ -81,7 +84,10 @@ class Table(Source):
                 )
             elif row:
                 cells = {name: cell for name, cell in zip(names, row) if cell}
-                yield _exported(cells) if self.json else cells
+                try:
+                    yield record_of(cells) if self.json else cells
+                except EntryError as fault:
+                    yield fault
 
     def _text(self, counter: Source) -> Iterator[str]:
         begun = False
@@ -97,11 +103,6 @@ class _Counter(Source):
 
     def __iter__(self) -> Iterator[Record]:
         return iter(())
-
-
-def _chained(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _rows(reader: Any, source: Source) -> Iterator[tuple[int, Any]]:
@@ -140,13 +141,6 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: counts[delimiter])
 
 
-def _exported(row: dict[str, str]) -> Record:
-    try:
-        return record_of(row)
-    except EntryError as fault:
-        return fault
-
-
 def _names(header: Any) -> list[str]:
     if isinstance(header, EntryError):
         raise header
@@ -165,11 +159,6 @@ def guarded_cell(text: str) -> str:
 def row_of(record: Mapping[str, Any]) -> list[str]:
     """Return the cells of an exported record, one per column of `COLUMNS`."""
     return [guarded_cell(_cell(name, record.get(name))) for name in COLUMNS]
-
-
-def is_exported(names: list[str]) -> bool:
-    """Return True if a header is an export's; columns may be missing and in any order."""
-    return "record" in names and set(names) <= set(COLUMNS)
 
 
 def record_of(row: Mapping[str, str]) -> dict[str, Any]:
@@ -200,10 +189,9 @@ def _cell(name: str, value: Any) -> str:
         return _time(value)
     if name == "tags":
         text = ", ".join(value)
-        return (
-            text if not text.startswith("[") and tags_in(text) == list(value) else json.dumps(value, ensure_ascii=False)
-        )
-    return json.dumps(value, ensure_ascii=False) if name in _OBJECTS else str(value)
+        if not text.startswith("[") and tags_in(text) == list(value):
+            return text
+    return json.dumps(value, ensure_ascii=False) if name in _OBJECTS or name == "tags" else str(value)
 
 
 def _value(name: str, cell: str) -> Any:
@@ -276,11 +264,11 @@ def frame_rows(value: Any) -> FrameRows | None:
     kind = type(value)
     if hasattr(kind, "to_pydict") and hasattr(kind, "slice"):
         names: Sequence[Any] = value.schema.names
-        make: Callable[[Any], Callable[[int, int], dict[str, list[Any]]]] = _arrow
+        columns: Callable[[Any, int, int], dict[str, list[Any]]] = _arrow
     elif hasattr(kind, "get_columns") and hasattr(kind, "to_dict") and hasattr(kind, "slice"):
-        names, make = value.columns, _polars
+        names, columns = value.columns, _polars
     elif hasattr(kind, "iloc") and hasattr(kind, "columns") and hasattr(kind, "notna"):
-        names, make = list(value.columns), _pandas
+        names, columns = list(value.columns), _pandas
     else:
         return None
     odd = next((name for name in names if not isinstance(name, str)), None)
@@ -289,7 +277,7 @@ def frame_rows(value: Any) -> FrameRows | None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise EntryError(f"the frame has the column {shown(twice)} twice: rename one")
-    return FrameRows(len(value), make(value))
+    return FrameRows(len(value), partial(columns, value))
 
 
 class Frame(Source):
@@ -310,33 +298,23 @@ class Frame(Source):
                 yield {name: value for name, value in record.items() if value is not None}
 
 
-def _arrow(table: Any) -> Callable[[int, int], dict[str, list[Any]]]:
-    def columns(start: int, stop: int) -> dict[str, list[Any]]:
-        values: dict[str, list[Any]] = table.slice(start, stop - start).to_pydict()
-        return values
-
-    return columns
+def _arrow(table: Any, start: int, stop: int) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = table.slice(start, stop - start).to_pydict()
+    return values
 
 
-def _polars(frame: Any) -> Callable[[int, int], dict[str, list[Any]]]:
-    def columns(start: int, stop: int) -> dict[str, list[Any]]:
-        values: dict[str, list[Any]] = frame.slice(start, stop - start).to_dict(as_series=False)
-        return values
-
-    return columns
+def _polars(frame: Any, start: int, stop: int) -> dict[str, list[Any]]:
+    values: dict[str, list[Any]] = frame.slice(start, stop - start).to_dict(as_series=False)
+    return values
 
 
-def _pandas(frame: Any) -> Callable[[int, int], dict[str, list[Any]]]:
-    def columns(start: int, stop: int) -> dict[str, list[Any]]:
-        part = frame.iloc[start:stop]
-        by_name = {}
-        for name in part.columns:
-            column = part[name]
-            values = column.tolist()
-            # NaN, NaT and NA all mean missing.
-            if not (known := column.notna()).all():
-                values = [value if present else None for value, present in zip(values, known.tolist())]
-            by_name[name] = values
-        return by_name
-
-    return columns
+def _pandas(frame: Any, start: int, stop: int) -> dict[str, list[Any]]:
+    part = frame.iloc[start:stop]
+    by_name = {}
+    for name in part.columns:
+        values = part[name].tolist()
+        # NaN, NaT and NA all mean missing.
+        if not (known := part[name].notna()).all():
+            values = [value if present else None for value, present in zip(values, known.tolist())]
+        by_name[name] = values
+    return by_name

@@ -11,9 +11,8 @@ from septet.model.entry import Entry
 
 if TYPE_CHECKING:
     from septet.federation.member import Member
-    from septet.listing.queries import ListingQuery
+    from septet.listing.queries import ListingQuery, Shadowing, Shadows
     from septet.listing.request import OrderBy
-    from septet.listing.shadows import Shadowing, Shadows
     from septet.model.arrays import Mask
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page
@@ -150,7 +149,7 @@ class ListedTiers(TierMembers):
         self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
         """Return the results with the names of the tiers; ``tiers`` limits the tiers, None for all."""
-        from septet.listing.shadows import Shadows
+        from septet.listing.queries import Shadows
 
         shadows = self._known_shadows = self._known_shadows or Shadows()
         higher: list[Shadowing] = []

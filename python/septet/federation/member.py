@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from septet.listing.queries import ListingQuery
-    from septet.listing.shadows import Shadowing
+    from septet.listing.queries import ListingQuery, Shadowing
     from septet.model.arrays import Mask
     from septet.model.entry import Entry, Version
     from septet.model.fields import Action

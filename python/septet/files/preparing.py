@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 MOST_WAITING = 16 << 20
 #: With fewer files a second thread costs more than it saves.
 FEW = 8
+#: Maximum bytes, and seconds of gathering, per transaction: other writers wait only briefly.
+MOST_BYTES = 32 << 20
+MOST_S = 0.5
 
 
 class Task(NamedTuple):
@@ -199,6 +203,21 @@ def ahead(
             yield file
     finally:
         stop.set()
+
+
+def batches(prepared: Iterable[PreparedFile], most_chunks: int) -> Iterator[list[PreparedFile]]:
+    """Yield prepared files in batches of one transaction; a file is never split."""
+    batch: list[PreparedFile] = []
+    chunks, size, since = 0, 0, time.monotonic()
+    for file in prepared:
+        batch.append(file)
+        chunks += len(file.drafts or ())
+        size += file.size
+        if chunks >= most_chunks or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
+            yield batch
+            batch, chunks, size, since = [], 0, 0, time.monotonic()
+    if batch:
+        yield batch
 
 
 class _Room:

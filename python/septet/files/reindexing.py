@@ -10,13 +10,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
-from septet.files.preparing import PreparedFile, Preparer, Task, ahead
+from septet.files.preparing import PreparedFile, Preparer, Task, ahead, batches
 from septet.files.report import CHANGES, SyncTally
 from septet.files.storing import in_order, link_mentions, store_plans
 from septet.files.tracking import Followed, still_followed
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from septet.embedding.report import Tally as Embedded
     from septet.files.sources import RootFile
 
-#: Maximum chunks, and seconds of gathering, per transaction.
+#: Maximum chunks per transaction.
 MOST_CHUNKS = 2_000
-MOST_S = 0.5
 #: Maximum chunks in memory during the switch.
 SWITCHED_CHUNKS = 5_000
 #: Maximum attempts for a file that changes at each read.
@@ -145,17 +143,12 @@ class Rebuild:
             lacking, every = self._lacking(read), files.count_files(read, self._of.number)
         self._hopeless |= {row.file for row in lacking if row.path not in on_disk}
         tasks = [Task(on_disk[row.path], row, True) for row in lacking if row.path in on_disk]
-        batch: list[PreparedFile] = []
-        chunks, since, done = 0, time.monotonic(), 0
-        for file in ahead(self._prepare, tasks, late):
-            batch.append(file)
-            chunks += len(file.drafts or ())
-            if chunks >= MOST_CHUNKS or time.monotonic() - since >= MOST_S:
-                done += self._store_staged(batch)
-                if progress is not None:
-                    progress(every - len(tasks) + done, every)
-                batch, chunks, since = [], 0, time.monotonic()
-        done += self._store_staged(batch)
+        done = 0
+        for batch in batches(ahead(self._prepare, tasks, late), MOST_CHUNKS):
+            self._store_staged(batch)
+            done += len(batch)
+            if progress is not None:
+                progress(every - len(tasks) + done, every)
         self.left = len(tasks) - done
         return not self.left
 
@@ -165,8 +158,8 @@ class Rebuild:
         rows = files.of_root(read, self._of.number)
         return [row for row in rows if ready.get(row.file) != (row.hash, row.path) and row.file not in self._hopeless]
 
-    def _store_staged(self, batch: Sequence[PreparedFile]) -> int:
-        """Stage prepared files; return the number of files done."""
+    def _store_staged(self, batch: Sequence[PreparedFile]) -> None:
+        """Stage prepared files."""
         tally, changed, ready, hashes = self._tally, [], [], []
         for file in batch:
             before = file.task.before
@@ -201,7 +194,6 @@ class Rebuild:
             tally.add("files_staged", len(ready))
         if changed:
             self._bring(changed)
-        return len(batch)
 
     # -- embedding -----------------------------------------------------------------------------------------------------
 

@@ -85,12 +85,7 @@ class _State(NamedTuple):
 
 
 def session_of(
-    file: RootFile,
-    state: str | None,
-    chunking: Chunking,
-    redactor: Redactor | None,
-    *,
-    literal: bool = False,
+    file: RootFile, state: str | None, chunking: Chunking, redactor: Redactor | None, *, literal: bool = False
 ) -> SessionDraft:
     """Return the chunks of a session, reading only the part after a state.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.errors import StoreError
 from septet.files.matching import adopted, compared, moved_meanwhile, renamed, why_unknown
 from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
-from septet.files.preparing import PreparedFile, Preparer, Task, ahead
+from septet.files.preparing import PreparedFile, Preparer, Task, ahead, batches
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
 from septet.files.storing import erase_files, in_order, link_mentions, mentioning, store_plans
@@ -31,11 +31,8 @@ from septet.watch import log
 if TYPE_CHECKING:
     from septet.files.sources import RootFile, Skipped
 
-#: Maximum chunks, bytes and seconds of gathering per transaction: FTS5 has little to merge, and other writers wait only
-#: briefly. A file is never split between transactions.
+#: Maximum chunks per transaction: FTS5 has little to merge, and other writers wait only briefly.
 MOST_CHUNKS = 5_000
-MOST_BYTES = 32 << 20
-MOST_S = 0.5
 #: During a rebuild the disk is scanned again after this many seconds, or this many times the duration of a scan.
 LOOK_S, LOOK_SHARE = 5.0, 20.0
 _NO_OTHERS: Mapping[str, int] = {}
@@ -279,27 +276,14 @@ class Run:
 
     def _read_and_store(self, tasks: Sequence[Task]) -> None:
         """Read files and store their chunks."""
-        prepare = self._prepare
-        batch: list[PreparedFile] = []
-        chunks = size = done = 0
-        since = time.monotonic()
-        for file in ahead(prepare, tasks, self._request.late):
-            done += 1
-            batch.append(file)
-            chunks += len(file.drafts or ())
-            size += file.size
-            if chunks >= MOST_CHUNKS or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
-                self._store_batch(batch)
-                batch, chunks, size = [], 0, 0
-                if self._request.progress is not None:
-                    self._request.progress(done, len(tasks))
-                since = time.monotonic()
-                if self._request.ending():
-                    break
-        if batch:
+        done = 0
+        for batch in batches(ahead(self._prepare, tasks, self._request.late), MOST_CHUNKS):
             self._store_batch(batch)
+            done += len(batch)
             if self._request.progress is not None:
                 self._request.progress(done, len(tasks))
+            if self._request.ending():
+                break
         self._left += len(tasks) - done
 
     def _store_batch(self, batch: Sequence[PreparedFile]) -> None:
@@ -397,7 +381,7 @@ class Run:
             if still_followed(write, self._of) is None:
                 return
             files.note_root(write, self._of.number, self._clock() if whole else None, problem)
-            # The root may have been deleted meanwhile.
+            # The root may have been deleted since the scan.
             with suppress(OSError):
                 if whole and (device := os.stat(self._of.root.path).st_dev) != self._device:
                     files.set_device(write, self._of.number, device)

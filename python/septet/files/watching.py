@@ -383,7 +383,7 @@ def events_of_system() -> Callable[..., Iterable[Iterable[tuple[Any, str]]]]:
             "rust_timeout": FIRST_MS, "yield_on_timeout": True, "raise_interrupt": False,
         }  # fmt: skip
         try:
-            yield from watch(*paths, **options)
+            yield from watch(*paths, **options, ignore_permission_denied=False)
         except PermissionError:
             # Last resort: this also hides other folders that cannot be watched.
             yield from watch(*paths, **options, ignore_permission_denied=True)

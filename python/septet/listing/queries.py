@@ -1,4 +1,4 @@
-"""Queries of a listing: pages in a given order, numbers and counts per value of a field.
+"""Queries of a listing: pages in a given order, numbers and counts per value; entries hidden by higher tiers.
 
 Queries are values too: they run where the listing is, locally or on a server.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from septet.listing.columns import Positions, Value, sort_key
 from septet.listing.listing import Listing, View
 from septet.listing.request import UNSET, Cursor, Key, Request
-from septet.listing.shadows import ListingMirror
 from septet.model.arrays import Mask
 from septet.model.entry import Entry
 from septet.model.pages import Facets, FacetValue, Page
 from septet.query.facets import Faceted
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import entries
+
+#: Maximum cached pairs of listings.
+MOST_PAIRS = 64
 
 
 class Placed(NamedTuple):
@@ -85,19 +87,11 @@ def _sorted_by(key: Key, place: int) -> Callable[[Placed], Any]:
 
 def _order(read: SqliteReading, listing: Listing, keys: Sequence[Key]) -> Positions:
     """Return the positions of all entries in order ``(n,)``."""
-    columns = [_places(read, listing, key) for key in keys]
-    if keys[-1].field != "id":
-        columns.append(listing.id_order(read))
-    order: Positions = np.lexsort(columns[::-1])
+    columns = [_placing(read, listing, key, None)[0] for key in keys if key.field != "id"]
+    # Ids are unique: theirs is the last key, or breaks ties.
+    by_id = listing.id_order(read)
+    order: Positions = np.lexsort([-by_id if keys[-1] == Key("id", True) else by_id, *columns[::-1]])
     return order
-
-
-def _places(read: SqliteReading, listing: Listing, key: Key) -> NDArray[np.float64]:
-    """Return the ascending sort keys of entries ``(n,)``, inf without a value."""
-    if key.field == "id":
-        places = listing.id_order(read)
-        return -places if key.descending else places
-    return _placing(read, listing, key, None)[0]
 
 
 def _start(read: SqliteReading, listing: Listing, order: Positions, request: Request) -> int:
@@ -123,7 +117,7 @@ def _start(read: SqliteReading, listing: Listing, order: Positions, request: Req
 
 
 def _placing(read: SqliteReading, listing: Listing, key: Key, value: Value | None) -> tuple[NDArray[np.float64], float]:
-    """Return the sort keys of `_places`, and the sort key of ``value``."""
+    """Return the ascending sort keys of entries ``(n,)``, inf without a value, and the sort key of ``value``."""
     if key.field in listing.times:
         places = listing.times[key.field]
         number = UNSET.get(key.field, math.inf) if value is None else float(value)
@@ -169,27 +163,12 @@ class Counted(NamedTuple):
     other: int = 0
 
 
-def _number_of(view: View, request: Request) -> int:
-    """Return the number of matching entries."""
-    mask = view.mask(request.filters, request.as_of)
-    return len(view.listing) if mask is None else int(np.count_nonzero(mask))
-
-
-def _counted(view: View, what: Faceted, request: Request, limit: int | None = None) -> Counted:
-    """Count the matching entries per value.
-
-    Args:
-        limit: maximum values, the most frequent first; None for all.
-    """
-    return counted_in(view, what, view.mask(request.filters, request.as_of), limit)
-
-
 def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None = None) -> Counted:
     """Count the entries in a mask per value.
 
     Args:
         mask: the entries to count ``(n,)``; None for all.
-        limit: as for `_counted`.
+        limit: maximum values, the most frequent first; None for all.
     """
     read, listing, _ = view
     total = len(listing) if mask is None else int(np.count_nonzero(mask))
@@ -211,15 +190,9 @@ def counted_in(view: View, what: Faceted, mask: Mask | None, limit: int | None =
         least = np.partition(counts[numbers], distinct - limit)[distinct - limit]
         numbers = numbers[counts[numbers] >= least]
         numbers = numbers[np.lexsort((column.names.order().ordinals[numbers], -counts[numbers]))][:limit]
-    values = column.names.values
     top = counts[numbers]
-    return Counted(
-        [(values[n], count) for n, count in zip(numbers.tolist(), top.tolist())],
-        total,
-        total - valued,
-        distinct,
-        entries - int(top.sum()),
-    )
+    values = [(column.names.values[n], count) for n, count in zip(numbers.tolist(), top.tolist())]
+    return Counted(values, total, total - valued, distinct, entries - int(top.sum()))
 
 
 def facets_of(what: Faceted, parts: Iterable[Counted], limit: int | None) -> Facets:
@@ -242,6 +215,95 @@ def facets_of(what: Faceted, parts: Iterable[Counted], limit: int | None) -> Fac
         distinct=distinct + len(best),
         other=other + sum(count for _, count in best[len(shown) :]),
     )
+
+
+class Shadowing(Protocol):
+    """A listing as compared with those of other tiers."""
+
+    @property
+    def state(self) -> Hashable:
+        """The version of the listing: listings of one vault with equal states are equal."""
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """The rows of entries ``(n,)``, a new array object after each change."""
+
+    @property
+    def known_ids(self) -> NDArray[np.object_]:
+        """The id of each entry ``(n,)``; must be loaded already."""
+
+    def valid(self, moment: float) -> Mask:
+        """Return the mask of entries valid at a time, in epoch seconds ``(n,)``."""
+
+    def __len__(self) -> int: ...
+
+
+class ListingMirror(NamedTuple):
+    """Ids and validity of the entries of a remote listing, to compare with those of other tiers.
+
+    Attributes:
+        state: the version of the listing.
+        rows: the row of each entry, ascending; a new array object per state ``(n,)``.
+        known_ids: the id of each entry ``(n,)``.
+        valid_from, valid_until: epoch seconds ``(n,)``, infinite if not set.
+    """
+
+    state: str
+    rows: NDArray[np.int64]
+    known_ids: NDArray[np.object_]
+    valid_from: NDArray[np.float64]
+    valid_until: NDArray[np.float64]
+
+    def valid(self, moment: float) -> Mask:
+        """Return the mask of entries valid at a time, in epoch seconds ``(n,)``."""
+        valid: Mask = (self.valid_from <= moment) & (self.valid_until > moment)
+        return valid
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class _Shared(NamedTuple):
+    """The ids that two listings have in common. Holds their rows, so that the ids of these arrays are not reused."""
+
+    low_rows: object
+    high_rows: object
+    low: Positions
+    high: Positions
+
+
+class Shadows:
+    """Caches the entries that two listings share until one of them changes. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._shared: dict[tuple[int, int], _Shared] = {}
+
+    def hidden(self, listing: Shadowing, higher: Sequence[Shadowing], as_of: float | None) -> Mask | None:
+        """Return the mask of entries whose id a higher listing has ``(n,)``; None without higher ones.
+
+        Args:
+            as_of: ignore copies that are not valid at this time; None ignores none.
+        """
+        if not higher:
+            return None
+        hidden = np.zeros(len(listing), dtype=bool)
+        for above in higher:
+            shared = self._share(listing, above)
+            hidden[shared.low if as_of is None else shared.low[above.valid(as_of)[shared.high]]] = True
+        return hidden
+
+    def _share(self, low: Shadowing, high: Shadowing) -> _Shared:
+        key = (id(low.rows), id(high.rows))
+        shared = self._shared.pop(key, None)
+        if shared is None or shared.low_rows is not low.rows or shared.high_rows is not high.rows:
+            at = {entry_id: place for place, entry_id in enumerate(high.known_ids.tolist())}
+            pairs = [(place, at[i]) for place, i in enumerate(low.known_ids.tolist()) if i in at]
+            both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+            shared = _Shared(low.rows, high.rows, both[:, 0], both[:, 1])
+        if len(self._shared) >= MOST_PAIRS:
+            self._shared.clear()
+        self._shared[key] = shared
+        return shared
 
 
 _Answer = TypeVar("_Answer", covariant=True)
@@ -271,7 +333,8 @@ class NumberQuery(NamedTuple):
 
     def __call__(self, view: View) -> int:
         """Run the query."""
-        return _number_of(view, self.request)
+        mask = view.mask(self.request.filters, self.request.as_of)
+        return len(view.listing) if mask is None else int(np.count_nonzero(mask))
 
 
 class CountsQuery(NamedTuple):
@@ -283,7 +346,7 @@ class CountsQuery(NamedTuple):
 
     def __call__(self, view: View) -> Counted:
         """Run the query."""
-        return _counted(view, self.what, self.request, self.limit)
+        return counted_in(view, self.what, view.mask(self.request.filters, self.request.as_of), self.limit)
 
 
 class MirrorQuery(NamedTuple):

@@ -25,8 +25,7 @@ from septet.watch.watched import watched
 if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike
     from septet.embedding.options import EmbeddingOptions
-    from septet.listing.queries import ListingQuery
-    from septet.listing.shadows import Shadowing
+    from septet.listing.queries import ListingQuery, Shadowing
     from septet.model.arrays import Mask
     from septet.model.stats import Optimized
     from septet.postgres.store.store import PostgresStore

@@ -16,8 +16,7 @@ from septet.client.routes import ROUTES
 from septet.errors import QueryError, SeptetError, TierError
 from septet.federation import Federation
 from septet.inputs.arguments import listed, shown, utf8, whole
-from septet.listing.queries import MirrorQuery
-from septet.listing.shadows import Shadowing
+from septet.listing.queries import MirrorQuery, Shadowing
 from septet.model.arrays import Mask
 from septet.service.operations import operation
 from septet.service.requests import WireRequest

@@ -11,9 +11,8 @@ from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.listing import Listings
-    from septet.listing.queries import ListingQuery
+    from septet.listing.queries import ListingQuery, Shadowing
     from septet.listing.request import OrderBy
-    from septet.listing.shadows import Shadowing
     from septet.model.arrays import Mask
     from septet.model.fields import Time
     from septet.model.pages import Facets, Page

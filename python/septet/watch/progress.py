@@ -115,20 +115,17 @@ class _LazyBar:
 
     def __call__(self, done: int, total: int | None) -> None:
         if self._bar is None:
-            self._bar = _open_bar(self._what, self._unit)
-        self._bar.show(done, total)
+            for kind in (_Tqdm, _Rich, _Line):
+                # Fails in notebooks without extra packages, and for a second rich bar at a time.
+                with suppress(Exception):
+                    self._bar = kind(self._what, self._unit)
+                    break
+        if self._bar is not None:
+            self._bar.show(done, total)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-def _open_bar(what: str, unit: str) -> Bar:
-    for kind in (_Tqdm, _Rich):
-        # Fails in notebooks without extra packages, and for a second rich bar at a time.
-        with suppress(Exception):
-            return kind(what, unit)
-    return _Line(what, unit)
 
 
 class _Tqdm:

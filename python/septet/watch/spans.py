@@ -54,19 +54,11 @@ class Tracer:
         self._fixed = {"db.system.name": "septet"} | ({"db.namespace": path} if path else {})
 
     def begin(self, name: str, **attributes: str) -> OpenSpan:
-        """Start a span and make it the current one."""
+        """Start a span and make it the current one; ``__`` in a name stands for a dot."""
         fixed = {**self._fixed, **{key.replace("__", "."): value for key, value in attributes.items()}}
         span = self._tracer.start_span(name, kind=self._trace.SpanKind.INTERNAL, attributes=fixed)
         token = self._context.attach(self._trace.set_span_in_context(span))
         return OpenSpan(span, lambda: self._context.detach(token), self._trace.Status(self._trace.StatusCode.ERROR))
-
-    def search(self, method: str) -> OpenSpan:
-        """Start the span of a search."""
-        return self.begin("septet.search", db__operation__name=method)
-
-    def write(self, method: str) -> OpenSpan:
-        """Start the span of a write."""
-        return self.begin("septet.write", db__operation__name=method)
 
     def embed(self) -> OpenSpan:
         """Start the span of embedding a query or a batch run."""
@@ -88,11 +80,7 @@ class OpenSpan:
         fields: dict[str, Any] = {"septet.generation": values["generation"]}
         if "hits" in values:
             stages = {f"septet.stage.{name}_ms": took for name, took in values["stages"].items()}
-            fields |= {
-                "db.response.returned_rows": values["hits"],
-                "septet.candidates": values["candidates"],
-                **stages,
-            }
+            fields |= {"db.response.returned_rows": values["hits"], "septet.candidates": values["candidates"], **stages}
             fields |= {"septet.profile": values["profile"], "septet.notes": values["notes"]}
             if values["queries"] > 1:
                 fields["db.operation.batch.size"] = values["queries"]

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, cast
 
 from septet.model.results import Results
-from septet.notes import DEGRADING, Note, NoteCode
+from septet.notes import DEGRADING, NoteCode
 from septet.watch import log
 from septet.watch.events import SearchEvent, SearchMethod, WriteEvent
 from septet.watch.hooks import SLOW_MS, STAGES, Stages, Watch
@@ -39,7 +39,8 @@ def searched(
     before = STAGES.set(stages)
     started = time.perf_counter()
     results, fault = None, None
-    span = None if watch is None or watch.tracer is None else watch.tracer.search(method)
+    tracer = None if watch is None else watch.tracer
+    span = None if tracer is None else tracer.begin("septet.search", db__operation__name=method)
     try:
         results = call(owner, *args, **options)
     except Exception as error:
@@ -64,7 +65,8 @@ def written(owner: Any, method: str, call: Callable[..., Any], args: Sequence[An
     before = _WRITING.set((*_WRITING.get(), owner))
     started = time.perf_counter()
     result, fault = None, None
-    span = None if watch is None or watch.tracer is None else watch.tracer.write(method)
+    tracer = None if watch is None else watch.tracer
+    span = None if tracer is None else tracer.begin("septet.write", db__operation__name=method)
     try:
         result = call(owner, *args, **options)
     except Exception as error:
@@ -112,14 +114,9 @@ def tell_results(owner: Any, results: Results) -> None:
         key = (note.code, note.tier)
         if now - logged.get(key, -AGAIN_S) >= AGAIN_S and listener.isEnabledFor(log.WARNING):
             logged[key] = now
-            listener.warning("%s: %s", _name(owner), _line(note))
-
-
-def _line(note: Note) -> str:
-    """Return a note as a line without query text."""
-    if note.code not in OF_OTHERS:
-        return str(note)
-    return f"{note.code} [{note.tier}]" if note.tier else note.code
+            # A line without query text.
+            code = f"{note.code} [{note.tier}]" if note.tier else note.code
+            listener.warning("%s: %s", _name(owner), code if note.code in OF_OTHERS else note)
 
 
 def _search_event(

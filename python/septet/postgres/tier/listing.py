@@ -7,9 +7,18 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from septet.listing.queries import Counted, CountsQuery, ListingQuery, MirrorQuery, NumberQuery, PageQuery, Placed
+from septet.listing.queries import (
+    Counted,
+    CountsQuery,
+    ListingMirror,
+    ListingQuery,
+    MirrorQuery,
+    NumberQuery,
+    PageQuery,
+    Placed,
+    Shadowing,
+)
 from septet.listing.request import Cursor
-from septet.listing.shadows import ListingMirror, Shadowing
 from septet.model.arrays import Mask
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.store.transactions import PostgresReading

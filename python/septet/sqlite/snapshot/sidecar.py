@@ -157,12 +157,7 @@ class Sidecar:
         return None
 
     def write(
-        self,
-        stamp: Stamp,
-        fill: Callable[[_core.ArrayWriter], None],
-        needed: Callable[[], bool],
-        *,
-        wait: bool = False,
+        self, stamp: Stamp, fill: Callable[[_core.ArrayWriter], None], needed: Callable[[], bool], *, wait: bool = False
     ) -> _core.ArrayFile | None:
         """Write a sidecar, remove all others, and open it; None if it is not needed, or another writer is active.
 

@@ -57,11 +57,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        file: _core.ArrayFile | None,
-        snapshot: Snapshot,
-        spaces: Sequence[Space],
-        unverified: Collection[str] = (),
+        cls, file: _core.ArrayFile | None, snapshot: Snapshot, spaces: Sequence[Space], unverified: Collection[str] = ()
     ) -> Coverage:
         """Return the coverage of a sidecar of a snapshot."""
         numbers = frozenset(space.space for space in spaces)

@@ -10,9 +10,8 @@ import numpy as np
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, utf8
 from septet.listing.columns import Value
-from septet.listing.queries import CountsQuery, ListingQuery, NumberQuery, PageQuery, Placed
+from septet.listing.queries import CountsQuery, ListingMirror, ListingQuery, NumberQuery, PageQuery, Placed
 from septet.listing.request import Cursor, Request, limit_of
-from septet.listing.shadows import ListingMirror
 from septet.model.arrays import Mask
 from septet.model.entry import Entry
 from septet.query.facets import Faceted
