@@ -182,9 +182,9 @@ def test_init_by_one_who_may_make_no_roles_prints_how_and_again_changes_nothing(
         pytest.skip(f"on Citus {citus[0]} the owner of the extension vector is the only one to distribute it")
     run(empty, "DROP ROLE IF EXISTS dora", "CREATE ROLE dora LOGIN", "CREATE EXTENSION vector")
     run(empty, f"GRANT CREATE ON DATABASE {empty.rpartition('/')[2]} TO dora")
-    text = administration._text
+    text = administration.sql_file
     # Other tests have made those of this server.
-    monkeypatch.setattr(administration, "_text", lambda name: text(name).replace("septet_reader", "unmade_reader"))
+    monkeypatch.setattr(administration, "sql_file", lambda name: text(name).replace("septet_reader", "unmade_reader"))
     code, printed, told = septet("postgres", "init", as_user(empty, "dora"))
     assert code == 0
     assert "have a superuser run the following SQL" in told

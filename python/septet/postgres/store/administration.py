@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
 
 from septet.postgres.store.dsn import Address
 from septet.postgres.store.link import ServerLink
-from septet.postgres.store.migrations import SCHEMA_VERSION, check_version, distribute, prepare, version_of
+from septet.postgres.store.migrations import SCHEMA_VERSION, check_version, distribute, prepare, sql_file, version_of
 from septet.postgres.store.server import PostgresServer
 from septet.postgres.store.transactions import PostgresReading
 
@@ -139,8 +138,8 @@ def script(*, citus: bool = False) -> str:
         citus: with the calls that distribute the tables.
     """
     version = f"INSERT INTO septet.meta VALUES ('schema_version', '{SCHEMA_VERSION}');\n"
-    parts = ["CREATE EXTENSION IF NOT EXISTS vector;\n", _text("schema.sql"), version, _text("roles.sql")]
-    return "\n".join([*parts, _text("citus.sql")] if citus else parts)
+    parts = ["CREATE EXTENSION IF NOT EXISTS vector;\n", sql_file("schema.sql"), version, sql_file("roles.sql")]
+    return "\n".join([*parts, sql_file("citus.sql")] if citus else parts)
 
 
 def init(dsn: str, *, citus: bool = False) -> Made:
@@ -159,11 +158,7 @@ def init(dsn: str, *, citus: bool = False) -> Made:
     """
     with _administering(dsn) as (sql, path):
         before = prepare(sql, path)
-        left = () if (roles := _granted(sql)) else (_text("roles.sql"),)
-        distributed = distribute(sql)
-        if citus and not distributed:
-            left = (*left, _text("citus.sql"))
-        return Made(path, before, SCHEMA_VERSION, roles, distributed, left)
+        return _made(sql, path, before, citus=citus)
 
 
 def migrate(dsn: str) -> Made:
@@ -177,9 +172,7 @@ def migrate(dsn: str) -> Made:
         before = version_of(sql, path)
         if before == 0:
             check_version(before, path)
-        before = prepare(sql, path)
-        roles = _granted(sql)
-        return Made(path, before, SCHEMA_VERSION, roles, distribute(sql), () if roles else (_text("roles.sql"),))
+        return _made(sql, path, prepare(sql, path))
 
 
 def status(dsn: str) -> DatabaseStatus:
@@ -191,7 +184,7 @@ def status(dsn: str) -> DatabaseStatus:
     """
     with _administering(dsn) as (sql, path):
         server, standby, user, most, connections, behind, synchronous = _row(sql, _SERVER)
-        extensions, version = _extensions(sql), version_of(sql, path)
+        extensions, version = dict[str, str](sql.execute(_EXTENSIONS).fetchall()), version_of(sql, path)
         owner, sizes, vaults = None, dict[str, int](), tuple[VaultStatus, ...]()
         if version:
             owner = _row(sql, _OWNER)[0]
@@ -225,12 +218,18 @@ def _administering(dsn: str) -> Iterator[tuple[ServerLink, str]]:
         server.close()
 
 
-def _granted(sql: ServerLink) -> bool:
-    """Create the roles and their grants; return False if the user may not."""
-    with suppress(psycopg.errors.InsufficientPrivilege), sql.transaction():
-        sql.execute(_text("roles.sql"))
-        return True
-    return False
+def _made(sql: ServerLink, path: str, before: int, *, citus: bool = False) -> Made:
+    """Create the roles and their grants, unless the user may not, and distribute the tables."""
+    roles, left = True, []
+    try:
+        with sql.transaction():
+            sql.execute(sql_file("roles.sql"))
+    except psycopg.errors.InsufficientPrivilege:
+        roles, left = False, [sql_file("roles.sql")]
+    distributed = distribute(sql)
+    if citus and not distributed:
+        left.append(sql_file("citus.sql"))
+    return Made(path, before, SCHEMA_VERSION, roles, distributed, tuple(left))
 
 
 def _vaults(sql: ServerLink) -> tuple[VaultStatus, ...]:
@@ -252,17 +251,9 @@ def _vaults(sql: ServerLink) -> tuple[VaultStatus, ...]:
     )  # fmt: skip
 
 
-def _extensions(sql: ServerLink) -> dict[str, str]:
-    return dict(sql.execute(_EXTENSIONS).fetchall())
-
-
 def _row(sql: ServerLink, query: str) -> tuple[Any, ...]:
     row = sql.execute(query).fetchone()
     return () if row is None else row
-
-
-def _text(name: str) -> str:
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 _FACTS = """

@@ -45,7 +45,7 @@ class PartTerms(NamedTuple):
         term: by pair the position of the term in ``terms`` ``(p,)``.
         has: by entry whether it has the part ``(n,)``.
         tokens: number of tokens by entry ``(n,)``, with repeats; 0 if no score needs it.
-        counts: by pair how often the term is in each column ``(p, columns)``; None but of texts and grams.
+        counts: by pair how often the term is in each column ``(p, columns)``; empty but of texts and grams.
     """
 
     terms: Sequence[str]
@@ -53,29 +53,18 @@ class PartTerms(NamedTuple):
     term: NDArray[np.int64]
     has: NDArray[np.bool_]
     tokens: NDArray[np.int64]
-    counts: NDArray[np.int32] | None = None
+    counts: NDArray[np.int32] = np.empty((0, 0), dtype=np.int32)
 
 
 class PostingOrder(NamedTuple):
-    """Postings of a part in the order of the table's key, so that it is written page by page.
-
-    Attributes:
-        names: terms as COPY takes them.
-        pairs: positions of pairs in the part ``(p,)``.
-    """
+    """Terms of a part as COPY takes them, and its pairs ``(p,)`` in the order of the table's key, page by page."""
 
     names: list[bytes]
     pairs: NDArray[np.int64]
 
 
 class Prepared(NamedTuple):
-    """The index rows of entries, computed before the transaction that writes them.
-
-    Attributes:
-        texts: of those that searches find, in the order in which they are written.
-        parts: results of `analysed`.
-        texts_order, grams_order: their postings in the order of the table.
-    """
+    """The index rows of findable entries, in the order of their write, computed before its transaction."""
 
     texts: list[EntryTexts]
     parts: dict[int, PartTerms]
@@ -90,14 +79,20 @@ def analysed(texts: Sequence[EntryTexts]) -> dict[int, PartTerms]:
     with_grams = np.fromiter((bool(text.grams) for text in texts), dtype=bool, count=len(texts))
     starts, numbers, trigrams = parts.trigrams
     distinct, places = np.unique(numbers, return_inverse=True)
-    held = _rows(*parts.texts, every)
+    held, grams = (
+        _part(terms, starts, numbers, has, tokens)._replace(counts=counts)
+        for (terms, starts, numbers, counts, tokens), has in ((parts.texts, every), (parts.grams, with_grams))
+    )
+    of_contexts = held.counts[:, EntryTexts._fields.index("context")]
+    contexts = np.bincount(held.entry, weights=of_contexts, minlength=len(texts)).astype(np.int64)
+    empty = np.empty(0, dtype=np.int64)
     return {
         TEXTS: held,
-        GRAMS: _rows(*parts.grams, with_grams),
+        GRAMS: grams,
         TRIGRAMS: _part([str(trigram) for trigram in distinct.tolist()], starts, places, every, trigrams),
         TFIDF: _part(*parts.tfidf, every, none),
         WORDS: _part(*parts.words, every, none),
-        CONTEXTS: _contexts(held),
+        CONTEXTS: PartTerms((), empty, empty, contexts > 0, contexts),
     }
 
 
@@ -112,25 +107,6 @@ def differences(part: PartTerms, signs: NDArray[np.int64]) -> tuple[dict[str, in
     changed = np.flatnonzero(sums)
     counts = {part.terms[at]: count for at, count in zip(changed.tolist(), sums[changed].tolist())}
     return counts, (int(signs[part.has].sum()), int((signs * part.tokens)[part.has].sum()))
-
-
-def _rows(
-    terms: Sequence[str],
-    starts: NDArray[np.int64],
-    numbers: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    tokens: NDArray[np.int32],
-    has: NDArray[np.bool_],
-) -> PartTerms:
-    return _part(terms, starts, numbers, has, tokens)._replace(counts=counts)
-
-
-def _contexts(texts: PartTerms) -> PartTerms:
-    assert texts.counts is not None
-    of_pairs = texts.counts[:, EntryTexts._fields.index("context")]
-    tokens = np.bincount(texts.entry, weights=of_pairs, minlength=len(texts.has)).astype(np.int64)
-    none = np.empty(0, dtype=np.int64)
-    return PartTerms((), none, none, tokens > 0, tokens)
 
 
 def _part(

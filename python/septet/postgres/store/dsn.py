@@ -35,12 +35,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Address:
-    """The address of a vault: the parameters of psycopg, and the part to show.
-
-    Attributes:
-        shown: the server, the database and the vault, without user and password.
-        hosts: how many servers it names.
-    """
+    """The address of a vault: parameters of psycopg, the part to show (no user, no password), and its hosts."""
 
     __slots__ = ("_parts", "hosts", "shown")
 
@@ -49,14 +44,10 @@ class Address:
 
     @classmethod
     def of(cls, dsn: object, vault: str | None = None) -> Address:
-        """Return the address of a vault, or of a database.
+        """Return the address of a vault, or of a database; raise `StoreError`, without a password, if it is none.
 
         Args:
             dsn: ``postgresql://…``, or ``host=… dbname=…`` as libpq reads it.
-            vault: its name; None for the address of the database.
-
-        Raises:
-            StoreError: it cannot be read; the message has no password.
         """
         from urllib.parse import quote
 
@@ -88,11 +79,7 @@ class Address:
         return f"Address({self.shown!r})"
 
     def conninfo(self, target: str | None = None) -> str:
-        """Return psycopg's connection string, which may contain a password.
-
-        Args:
-            target: ``target_session_attrs`` among several servers; None for that of the address.
-        """
+        """Return psycopg's connection string, which may contain a password, for a kind of server if not None."""
         from psycopg.conninfo import make_conninfo
 
         return make_conninfo(**self._parts, **({} if target is None else {"target_session_attrs": target}))
@@ -113,11 +100,8 @@ def is_dsn(text: object) -> bool:
 
 
 def check_file(path: str) -> str:
-    """Return the path of a file, which an address is not, whatever it is of.
-
-    Raises:
-        StoreError: it is an address; not a word of it is repeated, as it may hold a password.
-    """
+    """Return the path of a file; raise `StoreError` for an address."""
+    # The message repeats nothing of it, as it may have a password.
     if _ADDRESS.search(path):
         raise StoreError(
             "path is a database address: wanted the path of a file; open postgresql://host/database?vault=NAME "
@@ -169,27 +153,11 @@ def _without_user(address: str) -> str:
 
 def without_passwords(text: str) -> str:
     """Return an address, or a text that may hold one, without the passwords in it."""
-    if is_dsn(text):
-        return _address_shown(text)
-    return _SECRETS.sub(r"\1***", _USER.sub(r"\1:***@", text))
-
-
-def without_frames(fault: _Fault) -> _Fault:
-    """Return an error without the frames that it and its causes passed: variables there hold addresses.
-
-    Reporters of errors show what variables hold.
-    """
-    cause: BaseException | None = fault
-    while cause is not None:
-        cause.__traceback__ = None
-        cause = cause.__cause__ or cause.__context__
-    return fault
-
-
-def _address_shown(address: str) -> str:
     from urllib.parse import unquote
 
-    scheme, _, rest = address.partition("://")
+    if not is_dsn(text):
+        return _SECRETS.sub(r"\1***", _USER.sub(r"\1:***@", text))
+    scheme, _, rest = text.partition("://")
     head, mark, query = rest.partition("?")
     if "@" in query:
         # The start of its password cannot be found.
@@ -200,3 +168,12 @@ def _address_shown(address: str) -> str:
     options = [option.partition("=") for option in query.split("&")]
     shown = [f"{key}{sign}{'***' if 'pass' in unquote(key).lower() else value}" for key, sign, value in options]
     return f"{scheme}://{user}{at}{place}{mark}{'&'.join(shown)}"
+
+
+def without_frames(fault: _Fault) -> _Fault:
+    """Return an error without the frames that it and its causes passed: reporters of errors show their variables."""
+    cause: BaseException | None = fault
+    while cause is not None:
+        cause.__traceback__ = None
+        cause = cause.__cause__ or cause.__context__
+    return fault

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -81,12 +81,12 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
                 "connection pooler"
             )
         case _ if _is_refused(fault, message):
-            return Unauthorized(f"{path} refused the login ({message}){_what_to_see(message)}")
+            return Unauthorized(f"{path} refused the login ({message}){_cure(_REFUSED, message)}")
         case pg.ReadOnlySqlTransaction():
             cause = "it is a standby, or the vault is open for reading"
             return ReadOnly(f"{path} does not take writes ({message}): {cause}")
         case pg.InsufficientPrivilege():
-            return ReadOnly(f"{path}: {message}: {_who_may(message)}")
+            return ReadOnly(f"{path}: {message}: {_cure(_DENIED, message)}")
         case pg.LockNotAvailable() | pg.DeadlockDetected() | pg.SerializationFailure():
             return StoreBusy(f"{path}: the write conflicted with another writer ({message}): try again")
         case pg.InvalidSqlStatementName() | pg.DuplicatePreparedStatement():
@@ -111,7 +111,7 @@ def store_error(fault: psycopg.Error, path: str) -> SeptetError:
             reason = _NODE.sub("", message)
             return Unreachable(f"{path}: a server of its cluster cannot be reached ({reason}): see whether it runs")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return Unreachable(f"{path} cannot be reached ({message}){_what_to_see(message)}")
+            return Unreachable(f"{path} cannot be reached ({message}){_cure(_REFUSED, message)}")
         case _:
             return StoreError(f"{path}: {message}")
 
@@ -134,21 +134,23 @@ _REFUSED = {
     "no pg_hba.conf entry": ": allow this user and host in pg_hba.conf on the server",
     "onnection refused": ": check that the server is running, and the host and port in the address",
     "resolve host": ": see the host of the address",
+    "": "",
+}
+#: The same of a user without the rights for a statement.
+_DENIED = {
+    "create extension": (
+        "have a superuser run CREATE EXTENSION vector in this database, then `septet postgres init` as its owner"
+    ),
+    "must be owner": "open it as the owner of the tables, whom `septet postgres status` names",
+    "for database": (
+        "run `septet postgres init` as a role that may create schemas, or grant this role CREATE on the database"
+    ),
+    "": "ask the owner of the tables to grant septet_writer or septet_reader to this user",
 }
 
 
-def _what_to_see(message: str) -> str:
-    return next((cure for words, cure in _REFUSED.items() if words in message), "")
-
-
-def _who_may(message: str) -> str:
-    if "create extension" in message:
-        return "have a superuser run CREATE EXTENSION vector in this database, then `septet postgres init` as its owner"
-    if "must be owner" in message:
-        return "open it as the owner of the tables, whom `septet postgres status` names"
-    if "for database" in message:
-        return "run `septet postgres init` as a role that may create schemas, or grant this role CREATE on the database"
-    return "ask the owner of the tables to grant septet_writer or septet_reader to this user"
+def _cure(cures: Mapping[str, str], message: str) -> str:
+    return next(cure for words, cure in cures.items() if words in message)
 
 
 _Asked = ParamSpec("_Asked")
@@ -163,10 +165,8 @@ PAUSE_S = 0.01
 def again(call: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
     """Return a call that is retried after a deadlock, and once after the loss of a worker; neither applied anything.
 
-    Its arguments must be the same when they are read twice: no iterator, and nothing that the call changes.
-
-    Raises:
-        StoreBusy: other writers were in the way each time.
+    Its arguments must be the same when they are read twice: no iterator, and nothing that the call changes. It raises
+    `StoreBusy` if other writers were in the way each time.
     """
 
     @wraps(call)

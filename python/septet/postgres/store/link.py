@@ -28,13 +28,7 @@ Asked: TypeAlias = "tuple[bytes, tuple[int, ...]]"
 
 
 class _Name(NamedTuple):
-    """The name of a statement on the server.
-
-    Attributes:
-        name: None where it is not prepared.
-        new: it is to be prepared first.
-        gone: the one that has to make room for it.
-    """
+    """The name of a statement on the server, None if it is not prepared; ``gone`` makes room for a ``new`` one."""
 
     name: bytes | None
     new: bool = False
@@ -152,12 +146,7 @@ class ServerLink(psycopg.Connection[TupleRow]):
     def wait(
         self, gen: PQGen[_Answer], interval: float = TICK_S, timeout: float | None = None
     ) -> _Answer:  # `timeout` is that of psycopg 3.3
-        """Wait for an answer within the time left.
-
-        Raises:
-            NoAnswer: the time ran out; the connection is closed.
-            ForkedInUse: another process opened the connection.
-        """
+        """Wait for an answer within the time left; close the connection and raise `NoAnswer` at its end."""
         if not self.mine:
             gen.close()
             raise ForkedInUse("this process was forked during a read or a write of its parent on a server")
@@ -183,20 +172,16 @@ class ServerLink(psycopg.Connection[TupleRow]):
         self.reused = True
         if self.closed or not self.mine:
             return
-        match self.pgconn.transaction_status:
-            case TransactionStatus.IDLE:
+        status = self.pgconn.transaction_status
+        if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            try:
+                self.pgconn.send_query(b"ROLLBACK")
+                self._leaving = not self.pgconn.flush()
+            except psycopg.Error:
                 pass
-            case TransactionStatus.INTRANS | TransactionStatus.INERROR:
-                try:
-                    self.pgconn.send_query(b"ROLLBACK")
-                    self._leaving = not self.pgconn.flush()
-                except psycopg.Error:
-                    pass
-                if not self._leaving:
-                    self.close()
-            case _:
-                # In the middle of an answer that is not read.
-                self.close()
+        # Else in the middle of an answer that is not read.
+        if status != TransactionStatus.IDLE and not self._leaving:
+            self.close()
 
     def settled(self) -> bool:
         """Return True if the next transaction may begin: the last one ended, and the server has not hung up."""
@@ -207,7 +192,10 @@ class ServerLink(psycopg.Connection[TupleRow]):
                 self.wait(fetch_many(self.pgconn))
                 self._leaving = False
             for _ in range(MOST_SAID):
-                if not self._hears():
+                # The server may have sent something: a goodbye, as a rule.
+                poll = select.poll()
+                poll.register(self.pgconn.socket, select.POLLIN)
+                if not poll.poll(0):
                     return self.pgconn.transaction_status == TransactionStatus.IDLE
                 self.pgconn.consume_input()
                 self.pgconn.is_busy()
@@ -216,12 +204,6 @@ class ServerLink(psycopg.Connection[TupleRow]):
         except psycopg.Error:
             pass
         return False
-
-    def _hears(self) -> bool:
-        """Return True if the server has sent something: a goodbye, as a rule."""
-        poll = select.poll()
-        poll.register(self.pgconn.socket, select.POLLIN)
-        return bool(poll.poll(0))
 
 
 def _until(gen: PQGen[_Answer], at: float, most: float) -> Generator[Any, Any, _Answer]:

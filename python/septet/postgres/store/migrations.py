@@ -27,13 +27,8 @@ _STEPS: dict[int, str] = {}
 
 
 def version_of(sql: psycopg.Connection[Any], path: str) -> int:
-    """Return the version of the schema in a database, 0 without any.
-
-    Raises:
-        StoreError: the stored value is no version.
-    """
-    there = sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone()
-    if there is None or not there[0]:
+    """Return the version of the schema in a database, 0 without any; raise `StoreError` if it is no number."""
+    if sql.execute("SELECT to_regclass('septet.meta') IS NOT NULL").fetchone() != (True,):
         return 0
     row = sql.execute("SELECT value FROM septet.meta WHERE key = 'schema_version'").fetchone()
     if row is None:
@@ -48,12 +43,7 @@ def version_of(sql: psycopg.Connection[Any], path: str) -> int:
 
 
 def check_version(version: int, path: str) -> None:
-    """Raise unless this Septet reads a schema of this version.
-
-    Raises:
-        SchemaTooNew: a newer Septet made it.
-        StoreError: there is none, or an older one.
-    """
+    """Raise `SchemaTooNew` for a schema of a newer Septet, and `StoreError` for none or an older one."""
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(f"{path} has schema version {version}, this Septet knows {SCHEMA_VERSION}: upgrade Septet")
     if version == 0:
@@ -65,11 +55,7 @@ def check_version(version: int, path: str) -> None:
 
 
 def check_encoding(sql: psycopg.Connection[Any], path: str) -> None:
-    """Raise unless the database stores every text as it is given.
-
-    Raises:
-        StoreError: it is in an encoding that lacks characters, or in none.
-    """
+    """Raise `StoreError` if the database is in an encoding that lacks characters, or in none."""
     stored = sql.info.parameter_status("server_encoding")
     if stored not in (None, "UTF8"):
         raise StoreError(
@@ -82,10 +68,6 @@ def prepare(sql: psycopg.Connection[Any], path: str) -> int:
     """Make the schema, or bring it up to date, in one transaction; return the version that was there before.
 
     In a database with the extension `citus` its tables are distributed.
-
-    Raises:
-        SchemaTooNew: a newer Septet made it.
-        StoreError: the server has no extension `vector`, or the database is not in UTF-8.
     """
     check_encoding(sql, path)
     for _ in range(_LATE):
@@ -102,12 +84,12 @@ def _prepared(sql: psycopg.Connection[Any], path: str) -> int:
         before = version_of(sql, path)
         if before > SCHEMA_VERSION:
             check_version(before, path)
-        if before == 0:
+        elif before == 0:
             try:
                 sql.execute(EXTENSION)
             except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as fault:
                 raise StoreError(f"{path}: the server has no extension `vector`: install pgvector there") from fault
-            sql.execute(Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"))
+            sql.execute(sql_file("schema.sql"))
         for version in range(max(before, 1), SCHEMA_VERSION):
             sql.execute(_STEPS[version])
         sql.execute(
@@ -120,6 +102,11 @@ def _prepared(sql: psycopg.Connection[Any], path: str) -> int:
     return before
 
 
+def sql_file(name: str) -> str:
+    """Return the text of an SQL file of this package."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 def distribute(sql: psycopg.Connection[Any]) -> bool:
     """Let Citus distribute the tables that it does not know; return True if there are workers for them."""
     if sql.execute("SELECT FROM pg_extension WHERE extname = 'citus'").fetchone() is None:
@@ -128,7 +115,7 @@ def distribute(sql: psycopg.Connection[Any]) -> bool:
     if sql.execute("SELECT NOT bool_or(shouldhaveshards) FROM pg_dist_node").fetchone() == (True,):
         return False
     known = {name for (name,) in sql.execute("SELECT logicalrelid::text FROM pg_dist_partition").fetchall()}
-    calls = Path(__file__).with_name("citus.sql").read_text(encoding="utf-8")
+    calls = sql_file("citus.sql")
     for call in _TABLE.finditer(calls):
         if call.group(1) not in known:
             sql.execute(calls[call.start() : calls.index(";", call.start())])

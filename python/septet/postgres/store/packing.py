@@ -39,14 +39,9 @@ _LEAST, _MOST = 1 / 64, 32_768
 COLUMNS = {"vector": "vector", "halfvec": "half"}
 _SENT = {"vector": "vector_send(v.vector)", "halfvec": "halfvec_send(v.half)"}
 _TYPES = {"vector": ">f4", "halfvec": ">f2"}
-_COPY = {
-    "vector": "COPY septet.vectors (vault, bucket, space, key, vector, sample, generation) FROM STDIN (FORMAT BINARY)",
-    "halfvec": "COPY septet.vectors (vault, bucket, space, key, half, sample, generation) FROM STDIN (FORMAT BINARY)",
-}
-_INSERT = (
-    "INSERT INTO septet.vectors (vault, bucket, space, key, {column}, sample, generation) "
-    "VALUES (%s, %s, %s, %s, %b, %s, %s)"
-)
+_FIELDS = "septet.vectors (vault, bucket, space, key, {column}, sample, generation)"
+_COPY = f"COPY {_FIELDS} FROM STDIN (FORMAT BINARY)"
+_INSERT = f"INSERT INTO {_FIELDS} VALUES (%s, %s, %s, %s, %b, %s, %s)"
 #: Maximum vectors sent with the next round trip; COPY takes two.
 FEW = 48
 _HEAD = struct.Struct(">HH")
@@ -65,11 +60,7 @@ class PackedVector(NamedTuple):
 
 
 def check_dimensions(dimensions: int, name: str) -> None:
-    """Raise if pgvector cannot store a vector of this length.
-
-    Raises:
-        VectorError: it has more than 16,000 components.
-    """
+    """Raise `VectorError` if pgvector cannot store a vector of this length."""
     if dimensions > MOST_DIMENSIONS:
         raise VectorError(
             f"{name} has {dimensions:,} dimensions: PostgreSQL's extension `vector` holds {MOST_DIMENSIONS:,} at most"
@@ -77,11 +68,7 @@ def check_dimensions(dimensions: int, name: str) -> None:
 
 
 def sent(kind: str) -> str:
-    """Return the expression over ``septet.vectors v`` that gives a vector as `unpacked` reads it.
-
-    Args:
-        kind: what the vault's vectors are stored as, ``vector`` or ``halfvec``.
-    """
+    """Return the expression over ``septet.vectors v`` of a type (``vector``, ``halfvec``) for `unpacked`."""
     return _SENT[kind]
 
 
@@ -104,15 +91,11 @@ def unpacked(kind: str, values: Sequence[bytes], dimensions: int) -> NDArray[np.
 
 
 def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int) -> None:
-    """Store rows that are not there yet, in bulk.
-
-    Args:
-        generation: in which they arrived after their entries, 0 if with them.
-    """
+    """Store new rows, with the generation in which they arrived after their entries, 0 if with them."""
     if not rows:
         return
+    kind = write.vault.vectors
     if len(rows) <= FEW:
-        kind = write.vault.vectors
         pack = _made(kind)
         for row in rows:
             values = write.vault.number, row.bucket, row.space, row.key, pack(row.vector), row.sample, generation
@@ -122,13 +105,10 @@ def copied(write: PostgresWriting, rows: Sequence[PackedVector], generation: int
     for row in rows:
         key = row.key.encode()
         parts += (
-            _FRONT.pack(7, 4, write.vault.number, 4, row.bucket, 4, row.space, len(key)),
-            key,
-            struct.pack(">i", len(row.vector)),
-            row.vector,
-            _BACK.pack(8, row.sample, 8, generation),
-        )
-    with write.sql.cursor().copy(_COPY[write.vault.vectors]) as copy:
+            _FRONT.pack(7, 4, write.vault.number, 4, row.bucket, 4, row.space, len(key)), key,
+            struct.pack(">i", len(row.vector)), row.vector, _BACK.pack(8, row.sample, 8, generation),
+        )  # fmt: skip
+    with write.sql.cursor().copy(_COPY.format(column=COLUMNS[kind])) as copy:
         copy.write(b"".join([*parts, b"\xff\xff"]))
 
 
@@ -188,24 +168,18 @@ _TEXTS = [at for at, name in enumerate(EntryRow._fields) if name not in _JSON]
 
 
 def refuse(rows: Iterable[EntryRow]) -> None:
-    """Raise if an entry holds a NUL character.
-
-    Raises:
-        EntryError: one does.
-    """
+    """Raise `EntryError` if an entry has a NUL character."""
     for row in rows:
         for value in row:
             if type(value) is str and ("\0" in value or _MARK in value):
-                _check(row)
+                refuse_texts(f"entry {shown(row.id)}", *(row[at] for at in _TEXTS))
+                if any(_holds(json.loads(getattr(row, name))) for name in _JSON):
+                    raise _refused(f"entry {shown(row.id)}")
                 break
 
 
 def refuse_columns(columns: Mapping[str, object]) -> None:
-    """Raise if a value of a column holds a NUL character.
-
-    Raises:
-        EntryError: one does.
-    """
+    """Raise `EntryError` if a value of a column has a NUL character."""
     for name, value in columns.items():
         if isinstance(value, str) and (
             "\0" in value or (name in _JSON and _MARK in value and _holds(json.loads(value)))
@@ -214,19 +188,9 @@ def refuse_columns(columns: Mapping[str, object]) -> None:
 
 
 def refuse_texts(what: str, *texts: object) -> None:
-    """Raise if a text holds a NUL character.
-
-    Raises:
-        EntryError: one does.
-    """
+    """Raise `EntryError` if a text has a NUL character."""
     if any(isinstance(text, str) and "\0" in text for text in texts):
         raise _refused(what)
-
-
-def _check(row: EntryRow) -> None:
-    refuse_texts(f"entry {shown(row.id)}", *(row[at] for at in _TEXTS))
-    if any(_holds(json.loads(getattr(row, name))) for name in _JSON):
-        raise _refused(f"entry {shown(row.id)}")
 
 
 def _holds(value: Any) -> bool:

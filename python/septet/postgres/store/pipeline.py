@@ -44,12 +44,7 @@ class _Reading(Protocol):
 
 
 class _Numbered(NamedTuple):
-    """A statement as the server reads it: with ``$1`` for the first parameter.
-
-    Attributes:
-        names: of the parameters; None where they have none.
-        formats: in which each is sent.
-    """
+    """A statement as the server reads it, with ``$1`` for the first parameter; names or None, and formats, of all."""
 
     sql: bytes
     names: Sequence[str] | None
@@ -154,11 +149,7 @@ def _send(link: ServerLink, request: _Asked) -> int:
 
 
 def _rows(transformer: abc.Transformer, results: Sequence[PGresult]) -> _Rows:
-    """Return the rows of an answer.
-
-    Raises:
-        psycopg.Error: it is none.
-    """
+    """Return the rows of an answer; raise an error of psycopg for one."""
     rows: _Rows = []
     for result in results:
         match result.status:

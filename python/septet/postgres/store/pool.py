@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import get_ident
@@ -75,26 +76,21 @@ class Pool:
         self._begin()
 
     def take(self, timeout_s: float, queue_s: float | None = None) -> ServerLink:
-        """Borrow a connection, until `give`.
+        """Borrow a connection, until `give`; raise `StoreBusy` while all are in use.
 
         Args:
             timeout_s: how long opening one may take.
             queue_s: how long to wait before that while all are in use; None for a part of ``timeout_s``.
-
-        Raises:
-            Closed: the pool was closed.
-            StoreBusy: all are in use.
-            psycopg.Error: none can be opened.
         """
         until = time.monotonic() + timeout_s
         if self._closed:
             raise self._is_closed()
+        wait_s = timeout_s if queue_s is None else queue_s
         try:
-            self._permits.get(timeout=timeout_s if queue_s is None else queue_s)
+            self._permits.get(timeout=wait_s)
         except Empty:
             raise StoreBusy(
-                f"{self._path}: all {self._most} connections of this process were in use for "
-                f"{timeout_s if queue_s is None else queue_s:.3g} s: "
+                f"{self._path}: all {self._most} connections of this process were in use for {wait_s:.3g} s: "
                 "raise connections, or ask on fewer threads"
             ) from None
         if queue_s is not None:
@@ -141,21 +137,13 @@ class Pool:
 
     def drop_idle(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            try:
+        # Another thread may take the last one.
+        with suppress(IndexError):
+            while self._idle:
                 self._drop(self._idle.pop())
-            except IndexError:
-                return
 
     def probe(self, timeout_s: float) -> None:
-        """Ask the server for a sign of life, on a new connection, or one at rest if it gives no further one.
-
-        Args:
-            timeout_s: for each server.
-
-        Raises:
-            psycopg.Error: it gives none.
-        """
+        """Query the server on a new connection, or an idle one if it accepts no more; the time is for each host."""
         end: Callable[[ServerLink], None] = ServerLink.close
         try:
             link = self._within(timeout_s * self._asked, lambda late: None if late is None else late.close())
@@ -206,11 +194,7 @@ class Pool:
         return None
 
     def _wait_for_another(self, until: float, refused: psycopg.Error) -> None:
-        """Wait until another thread may have given a connection back.
-
-        Raises:
-            StoreBusy: none did in time.
-        """
+        """Wait until another thread may have given a connection back; raise `StoreBusy` if none did in time."""
         called: SimpleQueue[None] = SimpleQueue()
         self._waiting.append(called)
         try:
@@ -251,18 +235,15 @@ class Pool:
     def _within(self, timeout_s: float, late: Any) -> ServerLink:
         """Open a connection within a time in seconds; looking up a host's name ignores every timeout.
 
-        Args:
-            late: called with the connection, or None, after the caller stopped waiting.
-
-        Raises:
-            _StillTrying: not yet; `late` will be called.
+        If that takes longer, ``late`` is called with the connection or None.
         """
-        future = call_on_thread(partial(_connected, self._conninfo, self._settings, timeout_s / self._asked), THREAD)
+        more = {"connect_timeout": max(LEAST_CONNECT_S, round(timeout_s / self._asked)), **self._settings}
+        # No variable has the address: reporters of errors show them.
+        future = call_on_thread(partial(ServerLink.connect, self._conninfo, **more), THREAD)
         if not wait([future], timeout_s).done:
-            future.add_done_callback(partial(_handed_over, late))
+            future.add_done_callback(lambda ended: late(None if ended.exception() is not None else ended.result()))
             raise _StillTrying(f"no connection within {timeout_s:.3g} s")
-        fault = future.exception()
-        if fault is not None:
+        if (fault := future.exception()) is not None:
             raise without_frames(fault)
         return future.result()
 
@@ -272,11 +253,3 @@ class Pool:
 
 class _StillTrying(ConnectionTimeout):
     """Give up a connection that may still be opened."""
-
-
-def _connected(conninfo: str, settings: dict[str, Any], timeout_s: float) -> ServerLink:
-    return ServerLink.connect(conninfo, **{"connect_timeout": max(LEAST_CONNECT_S, round(timeout_s)), **settings})
-
-
-def _handed_over(late: Any, future: Future[ServerLink]) -> None:
-    late(None if future.exception() is not None else future.result())

@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -31,14 +32,7 @@ CLOSE_WAIT_S = 10
 
 
 class PostgresServer:
-    """One server, or several of which libpq chooses one.
-
-    Args:
-        conninfo: where to.
-        path: what errors call it.
-        most: how many connections at a time.
-        settings: more arguments of `psycopg.connect`.
-        hosts: how many servers it names.
+    """One server, or several of which libpq chooses one; arguments are those of `Pool`.
 
     Attributes:
         vault: the opened vault, which connections must reach; None before it is opened.
@@ -48,8 +42,7 @@ class PostgresServer:
         self.path = path
         self.vault: VaultRow | None = None
         self.pool = Pool(conninfo, most=most, path=path, settings=settings, hosts=hosts)
-        pool = self.pool
-        self.breaker = ServerBreaker(lambda: pool.probe(PROBE_S))
+        self.breaker = ServerBreaker(partial(self.pool.probe, PROBE_S))
 
     def begin(
         self, statements: Sequence[Statement], timeout_s: float, answer_s: float, *, in_all: bool = False
@@ -61,11 +54,6 @@ class PostgresServer:
                 this one turns out to be lost.
             timeout_s: for a connection and the first answer; for all answers, where ``in_all``.
             answer_s: for each later answer, and for a connection while all are in use.
-
-        Raises:
-            Unreachable: the server does not answer; at once, where it did not answer again and again.
-            VaultReplaced: its database holds another vault than the one that was opened.
-            SeptetError: it answers with a fault.
         """
         self.breaker.check()
         until = time.monotonic() + timeout_s
@@ -101,16 +89,11 @@ class PostgresServer:
 
     @contextmanager
     def lent(self, timeout_s: float, answer_s: float) -> Iterator[ServerLink]:
-        """Borrow a connection outside a transaction until the end of a ``with`` block.
+        """Borrow a connection outside a transaction; psycopg's errors of the ``with`` block become Septet's.
 
         Args:
             timeout_s: for the connection.
             answer_s: for each answer.
-
-        Raises:
-            Unreachable: the server does not answer; at once, where it did not answer again and again.
-            VaultReplaced: its database holds another vault than the one that was opened.
-            SeptetError: it answers with a fault, or psycopg raised one in the block.
         """
         self.breaker.check()
         try:
@@ -185,9 +168,9 @@ class ServerBreaker(CircuitBreaker[str]):
 
     Args:
         probe: sends the server a request, in bounded time, and raises an error if it does not answer.
-        first_s: the pause between the first two probes, in seconds; the first one runs at once, so a server that is
-            only slow fails few calls.
-        longest_s: the longest pause between two probes, in seconds.
+        first_s: pause between the first two probes; the first one runs at once, so a server that is only slow fails few
+            calls.
+        longest_s: longest pause between two probes.
     """
 
     def __init__(
@@ -200,18 +183,13 @@ class ServerBreaker(CircuitBreaker[str]):
     def after_fork(self) -> None:
         """Restart in a forked child, which does not have the thread that probes."""
         super().after_fork()
-        ended = self._ended.is_set()
-        self._ended = threading.Event()
-        if ended:
+        ended, self._ended = self._ended, threading.Event()
+        if ended.is_set():
             self._ended.set()
         self.succeeded()
 
     def check(self) -> None:
-        """Raise if calls fail at once.
-
-        Raises:
-            Unreachable: they do; with the reason.
-        """
+        """Raise `Unreachable` with the reason if calls fail at once."""
         if self.is_open:
             raise Unreachable(
                 f"{self.fault}; it failed {FAILURES} times and is asked in the background until it answers"

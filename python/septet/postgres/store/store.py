@@ -6,24 +6,26 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from types import SimpleNamespace
+from typing import Any, Literal, TypeAlias
 
 import psycopg
+from pgvector.psycopg import register_vector
 from psycopg.adapt import AdaptersMap
 
 from septet.errors import Closed, ReadOnly, StoreError, Unreachable
 from septet.notes import Note
+from septet.postgres.store import migrations
 from septet.postgres.store.analysis import Prepared
 from septet.postgres.store.dsn import Address
 from septet.postgres.store.faults import AGAIN
 from septet.postgres.store.link import ServerLink
-from septet.postgres.store.migrations import check_encoding, check_version, prepare, version_of
 from septet.postgres.store.packing import ArrayDumper
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.server import PostgresServer
 from septet.postgres.store.transactions import PostgresReading, PostgresReadTransaction, PostgresWriting, WriteLocks
 from septet.postgres.store.upkeep import Upkeep
-from septet.postgres.store.vaults import Shape, is_worker, opened
+from septet.postgres.store.vaults import Shape, opened
 from septet.postgres.tables import blocks, indexing
 from septet.store.rows import EntryRow
 
@@ -45,11 +47,8 @@ _READS: tuple[Reads, ...] = ("any", "primary", "prefer-standby")
 _VECTORS = ("vector", "halfvec")
 PRIMARY = "read-write"
 
-_READ, _WRITE, _COMMIT = (
-    Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
-    Statement("BEGIN"),
-    Statement("COMMIT"),
-)
+_READ = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+_WRITE, _COMMIT = Statement("BEGIN"), Statement("COMMIT")
 # Settings of the transaction; a pooler would hand those of the session to others.
 _SETTINGS = (
     "SELECT set_config('statement_timeout', %s::text, true), set_config('lock_timeout', %s::text, true), "
@@ -83,22 +82,7 @@ _ANALYZE = (
 class PostgresStore:
     """One vault of a database. Threads may share it: each transaction borrows a connection.
 
-    Args:
-        dsn: ``postgresql://…``, or ``host=… dbname=…``; several hosts are servers of which one takes writes.
-        vault: the name of the vault, made on first use unless ``read_only``.
-        buckets: in how many parts the vault is stored; None for 32 if it is new.
-        vectors: what it stores vectors as, ``vector`` or ``halfvec``; None for ``vector`` if it is new.
-        reads: which of several servers answers reads.
-        most_connections: of this process, at a time.
-        connect_timeout_s: how long a call waits for a connection.
-        statement_timeout_s: how long the server works on one statement.
-        prepare: keep statements prepared on the server; False for poolers that cannot have it.
-
-    Raises:
-        SchemaTooNew: a newer Septet made the tables.
-        Unreachable: the server does not answer.
-        StoreError: it has no such vault, or one of another shape, no extension `vector`, or answers with another fault;
-            or it is a worker of a cluster, which only a reader may ask.
+    Its arguments, and the errors that it raises, are those of `septet.postgres.vault.PostgresVault`.
     """
 
     in_memory = False
@@ -128,7 +112,8 @@ class PostgresStore:
         self.path = self.file = address.shown
         self.read_only, self.name = read_only, vault
         self._connect_s, self._statement_s = connect_timeout_s, statement_timeout_s
-        self._closed, self.last_generation = False, 0
+        #: True after `close`.
+        self.closed, self.last_generation = False, 0
         self._following = Upkeep()
         settings: dict[str, Any] = {"autocommit": True}
         if not prepare:
@@ -146,8 +131,16 @@ class PostgresStore:
         try:
             with self._borrowed(self._reads if read_only else self._writes) as sql:
                 self._same = self._clock_of(sql)
-                self._prepare(sql, may_make=not read_only)
-                settings["context"] = _types_known(sql)
+                migrations.check_encoding(sql, self.path)
+                version = migrations.version_of(sql, self.path)
+                if version == 0 and not read_only:
+                    migrations.prepare(sql, self.path)
+                else:
+                    migrations.check_version(version, self.path)
+                # So that no connection queries the types of pgvector again.
+                register_vector(sql)
+                sql.adapters.register_dumper(list, ArrayDumper)
+                settings["context"] = SimpleNamespace(adapters=AdaptersMap(sql.adapters), connection=None)
                 # Connections opened before the extension was there do not know its types.
                 self._reads.pool.drop_idle()
                 self._writes.pool.drop_idle()
@@ -159,14 +152,9 @@ class PostgresStore:
             self.close()
             raise
 
-    @property
-    def closed(self) -> bool:
-        """True after `close`."""
-        return self._closed
-
     def close(self) -> None:
         """Close every connection; reads and writes of other threads finish first. Closing twice is fine."""
-        self._closed = True
+        self.closed = True
         self._reads.close()
         if self._writes is not self._reads:
             self._writes.close()
@@ -184,13 +172,7 @@ class PostgresStore:
         return 0
 
     def reading(self) -> PostgresReadTransaction:
-        """Begin a read transaction, until the end of a ``with`` block.
-
-        Raises:
-            Closed: the vault was closed.
-            Unreachable: the server does not answer.
-            StoreError: it answers with a fault.
-        """
+        """Begin a read transaction, until the end of a ``with`` block; see `begin_reading`."""
         return self.begin_reading()
 
     def begin_reading(
@@ -209,7 +191,7 @@ class PostgresStore:
             Unreachable: the server does not answer; after many failures it is not asked.
             StoreError: it answers with a fault.
         """
-        if self._closed:
+        if self.closed:
             raise self._is_closed()
         statement_s = self._statement_s if timeout_s is None else min(timeout_s, self._statement_s)
         # Citus plans with the values at hand, or not at all.
@@ -255,24 +237,14 @@ class PostgresStore:
 
     @contextmanager
     def maintaining(self) -> Iterator[psycopg.Connection[Any]]:
-        """Borrow a connection outside a transaction, for long statements such as the creation of an index.
-
-        Raises:
-            Closed: the vault was closed.
-            ReadOnly: opened for reading.
-        """
+        """Borrow a connection outside a transaction, for long statements such as the creation of an index."""
         self._check_writable()
         with self._borrowed(self._writes) as link:
             link.answer_s = float("inf")
             yield link
 
     def upkeep(self) -> None:
-        """Fold the differences of counts of the vault into their sums, and run ANALYZE.
-
-        Raises:
-            ReadOnly: opened for reading.
-            StoreError: the server answers with a fault.
-        """
+        """Fold the differences of counts of the vault into their sums, and run ANALYZE."""
         with self.maintaining() as sql:
             blocks.fold_all(sql, self.vault)
             sql.execute(_ANALYZE)
@@ -317,18 +289,15 @@ class PostgresStore:
     @contextmanager
     def _borrowed(self, server: PostgresServer) -> Iterator[ServerLink]:
         """Borrow a connection; errors of the server become Septet's."""
-        if self._closed:
+        if self.closed:
             raise self._is_closed()
         with server.lent(self._connect_s, self._statement_s + GRACE_S) as link:
             yield link
 
     def _clock_of(self, sql: ServerLink) -> Statement:
-        """Return the statement that reads the clock.
-
-        Raises:
-            StoreError: it is a worker of a cluster, and the vault is to be written.
-        """
-        if not is_worker(sql):
+        """Return the statement that reads the clock; raise `StoreError` if a worker of a cluster is to be written."""
+        known = sql.execute("SELECT to_regclass('pg_catalog.pg_dist_local_group')").fetchone() != (None,)
+        if not known or sql.execute("SELECT groupid FROM pg_dist_local_group").fetchone() == (0,):
             return _SAME
         if not self.read_only:
             raise StoreError(
@@ -337,39 +306,14 @@ class PostgresStore:
             )
         return _SAME_THERE
 
-    def _prepare(self, sql: ServerLink, *, may_make: bool) -> None:
-        """Make the tables where the database has none yet; a schema of another version is refused."""
-        check_encoding(sql, self.path)
-        version = version_of(sql, self.path)
-        if version == 0 and may_make:
-            prepare(sql, self.path)
-        else:
-            check_version(version, self.path)
-
     def _check_writable(self) -> None:
-        if self._closed:
+        if self.closed:
             raise self._is_closed()
         if self.read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True: open it for writing to change it")
 
     def _is_closed(self) -> Closed:
         return Closed(f"the vault {self.path} was closed: open it again")
-
-
-class _Context(NamedTuple):
-    """The types that connections know from the beginning, in psycopg's form."""
-
-    adapters: AdaptersMap
-    connection: None = None
-
-
-def _types_known(sql: ServerLink) -> _Context:
-    """Return the types of connections to this database, so that none queries those of pgvector again."""
-    from pgvector.psycopg import register_vector
-
-    register_vector(sql)
-    sql.adapters.register_dumper(list, ArrayDumper)
-    return _Context(AdaptersMap(sql.adapters))
 
 
 def _settings(statement_s: float, lock_s: float = 0.0, *, plan_once: bool = False) -> Statement:

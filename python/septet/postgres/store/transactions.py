@@ -80,16 +80,12 @@ class WriteLocks:
 class PostgresReading(NamedTuple):
     """A read transaction: everything read through it belongs to one snapshot of the database.
 
-    Attributes:
-        sql: executes statements with ``%s`` or ``%(name)s``; the transaction is open.
-        vault: number, buckets and kind of vectors.
-        generation: the last number of the clock that had been given out when it began.
+    Its generation is the last number of the clock that had been given out when it began.
     """
 
     sql: ServerLink
     vault: VaultRow
     generation: int
-    writer: str = ""
 
     @property
     def state(self) -> object:
@@ -105,9 +101,7 @@ class PostgresReading(NamedTuple):
 class PostgresWriting(NamedTuple):
     """A write transaction; rows written carry its generation. Entries that it reads are locked until its end.
 
-    Attributes:
-        link: its connection, to which what waits for the next round trip was not sent yet.
-        held: what it has locked.
+    Statements that wait for the next round trip were not yet sent to its ``link``.
     """
 
     link: ServerLink
@@ -123,11 +117,7 @@ class PostgresWriting(NamedTuple):
         return self.link
 
     def later(self, sql: str, parameters: Sequence[Any], taken: _Taker | None = None) -> None:
-        """Queue a statement for the next round trip, at the latest the end of the transaction.
-
-        Args:
-            taken: called with its rows.
-        """
+        """Queue a statement for the next round trip, at the latest the end; ``taken`` is called with its rows."""
         self.held.later.append((Statement(sql, parameters), taken))
 
     def settle(self, *last: Statement) -> list[list[tuple[Any, ...]]]:
@@ -148,10 +138,8 @@ class PostgresWriting(NamedTuple):
 class PostgresReadTransaction:
     """A read transaction until its `end`, at the latest when nothing refers to it any more.
 
-    As a ``with`` block it gives its `reading`, and raises the server's errors as Septet's.
-
-    Attributes:
-        first: the rows of each statement that was asked with its beginning.
+    As a ``with`` block it gives its `reading`, and raises the server's errors as Septet's. ``first`` has the rows of
+    each statement that was sent with its beginning.
     """
 
     __slots__ = ("_link", "_server", "first", "reading")
@@ -175,12 +163,7 @@ class PostgresReadTransaction:
 
     @contextmanager
     def asking(self) -> Iterator[PostgresReading]:
-        """Raise the server's errors as Septet's, until the end of a ``with`` block; the transaction goes on.
-
-        Raises:
-            Unreachable: the server does not answer in time.
-            StoreError: it answers with a fault.
-        """
+        """Raise the server's errors as Septet's, until the end of a ``with`` block; the transaction goes on."""
         try:
             yield self.reading
         except psycopg.Error as fault:
@@ -294,9 +277,7 @@ def hold_rows(read: PostgresReading | PostgresWriting, rows: Sequence[int]) -> N
     held: WriteLocks | None = getattr(read, "held", None)
     if held is None or held.all:
         return
-    new = [row for row in rows if row not in held.rows]
-    if not new:
-        return
-    entries = read.sql.execute(_IDS, (new, read.vault.number, read.vault.first_bucket)).fetchall()
-    hold(read, [entry_id for _, entry_id in entries])
-    held.rows.update(new)
+    if new := [row for row in rows if row not in held.rows]:
+        entries = read.sql.execute(_IDS, (new, read.vault.number, read.vault.first_bucket)).fetchall()
+        hold(read, [entry_id for _, entry_id in entries])
+        held.rows.update(new)

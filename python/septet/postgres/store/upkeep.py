@@ -52,9 +52,6 @@ class Upkeep:
         """Defer upkeep to the end of a ``with`` block, when this thread has written everything.
 
         After a fault of the server nothing is done: counts are exact all the same, and the next writer does it.
-
-        Args:
-            borrowed: lends a connection.
         """
         load = self._load
         load.depth += 1
@@ -122,13 +119,6 @@ WHERE n.pages > 8 AND {_MINE}
 _THESE = f"SELECT c.relname::text, false FROM pg_class c WHERE {_MINE}"
 _PLANNED = "EXPLAIN (FORMAT JSON) SELECT 1 FROM septet.{table} WHERE {column} = %s::integer"
 _THERE = "SELECT count(*) FROM (SELECT 1 FROM septet.{table} WHERE {column} = %s::integer LIMIT %s) AS found"
-_ANALYSE = {
-    "entries": "ANALYZE septet.entries",
-    "postings": "ANALYZE septet.postings",
-    "posting_blocks": "ANALYZE septet.posting_blocks",
-    "vectors": "ANALYZE septet.vectors",
-    "term_counts": "ANALYZE septet.term_counts",
-}
 
 
 def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[str, int]) -> list[str]:
@@ -159,7 +149,7 @@ def analyse_if_grown(sql: ServerLink, vault: VaultRow, looked: MutableMapping[st
             looked[name] = count
             due.add(name)
     for name in sorted(due):
-        sql.execute(_ANALYSE[name])
+        sql.execute(f"ANALYZE septet.{name}")
     return sorted(due)
 
 

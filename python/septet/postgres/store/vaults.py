@@ -24,15 +24,10 @@ _MAKE_BUCKETS = "INSERT INTO septet.buckets (vault, bucket) SELECT %s::integer, 
 
 
 class VaultRow(NamedTuple):
-    """A vault.
+    """A vault: its number, number of buckets, type of vectors, and time of creation (epoch seconds).
 
-    Attributes:
-        number: of it in its database.
-        buckets: how many it has.
-        vectors: what its vectors are stored as, ``vector`` or ``halfvec``.
-        created_at: time of its creation (epoch seconds), by the clock of its creator.
-        distributed: Citus may keep its buckets on several servers: a statement then touches one bucket, or has parts
-            for each bucket that need nothing of the others.
+    If it is ``distributed``, Citus may keep its buckets on several servers: a statement then touches one bucket, or has
+    parts for each bucket that need nothing of the others.
     """
 
     number: int
@@ -73,11 +68,7 @@ class Shape(NamedTuple):
 
 
 def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, path: str, *, may_make: bool) -> VaultRow:
-    """Return a vault; create it if missing.
-
-    Raises:
-        StoreError: it is missing and may not be created, or it has another shape.
-    """
+    """Return a vault; create it if missing and ``may_make``. Raise `StoreError` if it has another shape."""
     find = (
         "SELECT vault, name, buckets, vectors, created_at, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') "
         "FROM septet.vaults WHERE name = %s"
@@ -107,26 +98,16 @@ def opened(sql: psycopg.Connection[Any], name: str, shape: Shape, now: float, pa
     return vault
 
 
-def is_worker(sql: psycopg.Connection[Any]) -> bool:
-    """Return True if a server is a worker of a Citus cluster."""
-    if sql.execute("SELECT to_regclass('pg_catalog.pg_dist_local_group')").fetchone() == (None,):
-        return False
-    return sql.execute("SELECT groupid FROM pg_dist_local_group").fetchone() != (0,)
-
-
 def whose(vault: VaultRow) -> Statement:
     """Return the statement for the vault with the number of the opened one, for `check_same`."""
     return Statement("SELECT created_at FROM septet.vaults WHERE vault = %s::integer", (vault.number,))
 
 
 def check_same(link: ServerLink, vault: VaultRow, rows: list[tuple[Any, ...]], path: str) -> None:
-    """Raise unless a connection leads to the vault that was opened.
+    """Raise `VaultReplaced` unless a connection leads to the vault that was opened.
 
     A database that was dropped and made again may have given the number to another vault, and connections to the one
     before have ended: so each connection is asked once.
-
-    Raises:
-        VaultReplaced: the number is another vault's, or no vault's.
     """
     if rows == [(vault.created_at,)]:
         link.known = True

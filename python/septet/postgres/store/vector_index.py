@@ -69,12 +69,7 @@ _DROP = "DROP INDEX CONCURRENTLY IF EXISTS septet.{name}"
 
 
 class Recall(NamedTuple):
-    """The recall of an index.
-
-    Attributes:
-        found: the share of the ``k`` nearest, from 0 to 1, over all queries.
-        queries: the number of the space's own vectors that were searched.
-    """
+    """The recall of an index: the share (0 to 1) of the ``k`` nearest over queries with vectors of the space."""
 
     model: str
     dimensions: int
@@ -86,19 +81,7 @@ class Recall(NamedTuple):
 def index_vectors(
     store: PostgresStore, how: str, *, model: str | None = None, m: int = 16, ef_construction: int = 64
 ) -> list[Space]:
-    """Make indexes over vectors, or remove them; return the spaces concerned. Searches and writes continue.
-
-    Args:
-        how: ``hnsw``, or ``none`` for exact searches.
-        model: the model of the vectors; None for all.
-        m: links of a vector to others, 2 to 100.
-        ef_construction: candidates looked at for each vector, 4 to 1,000.
-
-    Raises:
-        VectorError: the vectors have too many dimensions for an index.
-        StoreBusy: another process is at it.
-        StoreError: a value is none of these, or there are no such vectors.
-    """
+    """Make indexes over vectors, or remove them; return the spaces. See `septet.postgres.vault.PostgresVault`."""
     if how not in ("hnsw", "none"):
         raise StoreError(f"index_vectors takes 'hnsw' or 'none', not {shown(how)}")
     m = whole(m, "m", StoreError, *_M)
@@ -118,7 +101,9 @@ def index_vectors(
             )
     for space in spaces:
         with store.maintaining() as sql, _alone(sql, store, space):
-            _remove(sql, store, space)
+            # Let searches scan every vector again, and remove the index if there is one.
+            sql.execute(_MARK, (False, store.vault.number, space.space))
+            sql.execute(_DROP.format(name=nearest.index_name(store.vault, space)))
             if how == "hnsw":
                 _make(sql, store, space, m, ef)
     return spaces
@@ -133,7 +118,7 @@ def unfinished(read: PostgresReading) -> list[Space]:
     """Return the spaces whose index a crash left unfinished: it costs each write, and searches do not use it."""
     spaces = {space.space: space for space in read.tables.vectors.spaces(read)}
     names = [f"septet.{nearest.index_name(read.vault, space)}" for space in spaces.values()]
-    keys = [_key(read.vault.number, space) for space in spaces.values()]
+    keys = [lock_key(read.vault.number, "index", space.space) for space in spaces.values()]
     return [spaces[space] for (space,) in read.sql.execute(_UNFINISHED, ([*spaces], names, keys))]
 
 
@@ -151,11 +136,7 @@ def measure(store: PostgresStore, *, queries: int = 1_000, k: int = 10) -> list[
 
 
 def approximate(space: Space, measured: str | None, tier: str) -> Note:
-    """Return the note on a search that used an index.
-
-    Args:
-        measured: what the vault's settings have of the index, by `RECALL` and its number.
-    """
+    """Return the note on a search that used an index; ``measured`` is the setting by `RECALL` and its number."""
     cause = f"an index chose among the vectors of {space.model}"
     if measured is not None:
         share, k, queries = json.loads(measured)
@@ -188,20 +169,10 @@ def _make(sql: psycopg.Connection[Any], store: PostgresStore, space: Space, m: i
     sql.execute(_MARK, (True, vault.number, space.space))
 
 
-def _remove(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> None:
-    """Let searches scan every vector again, and remove the index if there is one."""
-    sql.execute(_MARK, (False, store.vault.number, space.space))
-    sql.execute(_DROP.format(name=nearest.index_name(store.vault, space)))
-
-
-def _key(vault: int, space: Space) -> int:
-    return lock_key(vault, "index", space.space)
-
-
 @contextmanager
 def _alone(sql: psycopg.Connection[Any], store: PostgresStore, space: Space) -> Iterator[None]:
     """Hold the lock of the index of a space against other processes that create or remove it."""
-    key = (_key(store.vault.number, space),)
+    key = (lock_key(store.vault.number, "index", space.space),)
     row = sql.execute("SELECT pg_try_advisory_lock(%s::bigint)", key).fetchone()
     if row is None or not row[0]:
         raise StoreBusy(f"another process is making or removing the index over {space.model}: try again later")
