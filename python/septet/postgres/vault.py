@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -230,7 +230,24 @@ class PostgresVault(AnyVault):
         Raises:
             StoreError: the vault cannot be read, or the copy cannot be written; or there is a file of this name.
         """
-        _copy_to_file(self, file_path(path, "path", StoreError), reporter(progress))
+        from septet.exchange.copying import copy_vault
+
+        target = Path(file_path(path, "path", StoreError))
+        if os.path.lexists(target):
+            raise StoreError(f"{shown(str(target))} already exists: choose another path, or delete the file first")
+        part = target.with_name(f".{target.name}.{uuid4().hex}.part")
+        try:
+            with Vault(part, sidecar=False, history=0) as copy:
+                copied = copy_vault(self, copy, progress=reporter(progress))
+            if copied.differences:
+                raise StoreError(f"the copy differs: {copied.differences[0]}; copy it once more")
+            part.rename(target)
+        except OSError as fault:
+            raise StoreError(f"{shown(str(target))} cannot be written: {fault.strerror}") from fault
+        finally:
+            for left in target.parent.glob(f"{part.name}*"):
+                with suppress(OSError):
+                    left.unlink()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -282,42 +299,10 @@ def store_of(dsn: str, vault: str | None) -> tuple[Callable[..., PostgresStore],
     try:
         import pgvector.psycopg  # noqa: F401 - the store asks for it when it connects
 
-        import septet.postgres.store.store  # noqa: F401
+        from septet.postgres.store.store import PostgresStore
     except ImportError as fault:
         # psycopg without libpq fails so too.
         message = str(fault).splitlines()[0]
         raise StoreError(f"PostgresVault needs an extra: pip install 'septet[postgres]' ({message})") from None
     kept = HiddenText(address)
-    return partial(_store, kept, name), Address.of(address, name).shown
-
-
-def _store(address: HiddenText, name: str, **more: Any) -> PostgresStore:
-    from septet.postgres.store.store import PostgresStore
-
-    return PostgresStore(address.text, name, **more)
-
-
-def _copy_to_file(vault: AnyVault, path: str, progress: Callable[[int, int], None] | None) -> None:
-    """Copy a vault to a new file, which appears when it is complete.
-
-    Raises:
-        StoreError: there is a file of this name, the vault cannot be read, or the copy cannot be written.
-    """
-    from septet.exchange.copying import copy_vault
-
-    target = Path(path)
-    if os.path.lexists(target):
-        raise StoreError(f"{shown(path)} already exists: choose another path, or delete the file first")
-    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
-        with Vault(part, sidecar=False, history=0) as copy:
-            copied = copy_vault(vault, copy, progress=progress)
-        if copied.differences:
-            raise StoreError(f"the copy differs: {copied.differences[0]}; copy it once more")
-        part.rename(target)
-    except OSError as fault:
-        raise StoreError(f"{shown(path)} cannot be written: {fault.strerror}") from fault
-    finally:
-        for left in target.parent.glob(f"{part.name}*"):
-            with suppress(OSError):
-                left.unlink()
+    return lambda **more: PostgresStore(kept.text, name, **more), Address.of(address, name).shown
