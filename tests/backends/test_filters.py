@@ -12,6 +12,7 @@ from septet import Vault
 from septet.postgres.store.store import PostgresStore
 from septet.postgres.tables import candidates
 from septet.postgres.tables.conditions import filtered
+from septet.postgres.tables.fragments import FINDABLE
 from septet.postgres.tables.phrases import Among, settled
 from septet.query.filters import Holds, parse_where
 from septet.query.options import DEFAULTS
@@ -40,7 +41,9 @@ def ids(store, where, *, plan=None):
     with store.reading() as read:
         filters = settled(read, parse_where(where) if plan is None else plan.filters)
         if plan is None:
-            rows = candidates.rows_where(read, filtered(filters))
+            passing = filtered(filters)
+            sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND {FINDABLE} AND {passing.sql}"
+            rows = [row for (row,) in read.sql.execute(sql, (read.vault.number, *passing.parameters))]
         else:
             every = [i for (i,) in read.sql.execute("SELECT id FROM septet.entries WHERE vault = %s", (read.vault[0],))]
             rows = candidates.passing_rows(read, plan._replace(filters=filters), every)

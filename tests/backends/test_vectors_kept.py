@@ -163,7 +163,6 @@ def test_long_texts_are_found_in_the_order_of_their_hashes(world):
     with world.store.reading() as read:
         assert read.tables.texts.coverage(read, space) == (39, 20)
         assert read.tables.texts.pooling(read, space) == "whole"
-        assert read.tables.texts.emptied_at(read, space) > 0
 
 
 def test_a_space_is_emptied_in_small_steps(world):

@@ -194,7 +194,6 @@ CREATE TABLE septet.spaces (
     keyed_by   text    NOT NULL CHECK (keyed_by IN ('text', 'entry')),
     state      text    NOT NULL DEFAULT 'active',
     pooling    text,
-    emptied_at bigint  NOT NULL DEFAULT 0,
     hnsw       boolean NOT NULL DEFAULT false,
     created_at float8  NOT NULL,
     PRIMARY KEY (vault, space),

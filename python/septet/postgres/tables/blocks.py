@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psycopg
 
-from septet._core import (
-    Damaged,
-    checked_postings,
-    folded_postings,
-    merged_postings,
-    written_postings,
-)
+from septet._core import Damaged, checked_postings, folded_postings, merged_postings, written_postings
 from septet.errors import StoreError
 from septet.postgres.store.analysis import GRAMS, TEXTS, PartTerms
 from septet.postgres.store.pipeline import Statement
@@ -77,16 +71,12 @@ def changed(
         memories: True for each entry that is a memory ``(n,)``.
         removed: number of removed entries.
     """
-    return written_postings(
-        [
-            (number, part.terms, part.term, part.entry, _counts(part), part.tokens)
-            for number in (TEXTS, GRAMS)
-            for part in (parts[number],)
-        ],
-        rows,
-        memories,
-        removed,
-    )
+    written = [
+        (number, part.terms, part.term, part.entry, np.ascontiguousarray(part.counts), part.tokens)
+        for number, part in parts.items()
+        if number in (TEXTS, GRAMS)
+    ]
+    return written_postings(written, rows, memories, removed)
 
 
 def changes(vault: VaultRow) -> Statement:
@@ -115,11 +105,7 @@ def checksum(parts: Mapping[int, PartTerms], rows: NDArray[np.int64], memories: 
 
 
 def stored_checksum(read: PostgresReading) -> tuple[int, int]:
-    """Return the number of postings in the vault's blocks, and the sum of their hashes modulo 2^64.
-
-    Raises:
-        StoreError: a block is damaged.
-    """
+    """Return the number of postings in the vault's blocks, and the sum of their hashes modulo 2^64."""
     with checked(), read.sql.cursor(name="septet_blocks", binary=True) as cursor:
         waiting = [postings for _, postings in sorted(read.sql.execute(_CHANGES, (read.vault.number,), binary=True))]
         changed = {(part, term, span): change for part, term, span, change in folded_postings(waiting)}
@@ -164,10 +150,6 @@ def _merge(sql: psycopg.Connection[Any], vault: VaultRow, changed: Sequence[tupl
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> Iterator[list[Any]]:
     return map(list, zip(*rows))
-
-
-def _counts(part: PartTerms) -> NDArray[np.int32]:
-    return np.ones((len(part.term), 1), dtype=np.int32) if part.counts is None else np.ascontiguousarray(part.counts)
 
 
 #: Maximum terms, and rows of differences, per fold.

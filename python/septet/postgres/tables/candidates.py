@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables.conditions import conditions, conjunction, filtered, validity
-from septet.postgres.tables.fragments import FINDABLE, named
+from septet.postgres.tables.fragments import named
 from septet.postgres.tables.phrases import settled
 from septet.query.plan import SearchPlan
 from septet.store.rows import Condition
@@ -19,12 +19,6 @@ _NAMED = (
     "unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
 )
-
-
-def rows_where(read: PostgresReading, condition: Condition) -> list[int]:
-    """Return the rows of the findable entries that pass a condition, in any order."""
-    sql = f"SELECT e.row FROM septet.entries e WHERE e.vault = %s AND {FINDABLE} AND {condition.sql}"
-    return [row for (row,) in read.sql.execute(sql, (read.vault.number, *condition.parameters))]
 
 
 def passing_rows(read: PostgresReading, plan: SearchPlan, ids: Sequence[str]) -> list[int]:
@@ -71,11 +65,7 @@ def valid_ids(read: PostgresReading, plan: SearchPlan, ids: Sequence[str]) -> fr
 
 
 def filters_passed(read: PostgresReading, plan: SearchPlan, row: int, *, memories: bool) -> dict[str, bool]:
-    """Return whether an entry passes each filter of a plan, by name.
-
-    Args:
-        memories: use the filters of the memory leg.
-    """
+    """Return whether an entry passes each filter of a plan, or of its memory leg if ``memories``, by name."""
     by_name = conditions(plan, memories=memories)
     columns = ", ".join(f"({condition.sql}) IS TRUE" for condition in by_name.values())
     values = [value for condition in by_name.values() for value in condition.parameters]

@@ -75,9 +75,6 @@ def best(vault: VaultRow, query: Cascade, leg: TextLeg) -> Statement:
     """Return the statement for the best matches of the first step that has any, by score, then by row.
 
     Each result has the number of all matches, the step, the score and the row.
-
-    Args:
-        leg: ranking, phrases and filters.
     """
     ranking = leg.ranking
     posted, parameters = _prefix_postings(

@@ -12,7 +12,7 @@ from septet.postgres.store.packing import refuse_columns
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold_rows
 from septet.postgres.tables import history, indexing, links, parts
 from septet.postgres.tables.conditions import filtered
-from septet.postgres.tables.fragments import numbered, scalar
+from septet.postgres.tables.fragments import BY_PLACE, numbered, scalar
 from septet.store.rows import Condition, Keeping
 from septet.store.rules import INDEXED, contradiction, too_large
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Read = PostgresReading | PostgresWriting
 
 _THESE = "e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
-_AT = f"FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e ON {_THESE}"
+_AT = f"FROM {BY_PLACE}"
 _ERASE = (
     "UPDATE septet.entries e SET live = false, title = '', description = '', context = '', tags = '[]', grams = '', "
     "attrs = '{}', type = '', domain = '', path = NULL, first_line = NULL, last_line = NULL, parent = NULL, "
@@ -85,7 +85,8 @@ def set_columns(
         _set_grams(write, every)
     if reindex:
         indexing.change(write, before, indexing.indexed_at(write, every))
-    _check(write, every)
+    if (wrong := write.sql.execute(_WRONG, numbered(write.vault, every)).fetchone()) is not None:
+        raise contradiction(*wrong)
     if "attrs" in columns:
         _check_sizes(write, every)
 
@@ -153,13 +154,6 @@ def _set_grams(write: PostgresWriting, rows: Sequence[int]) -> None:
     if changed:
         numbers, vault, first = numbered(write.vault, [row for row, _ in changed])
         write.sql.execute(_GRAMS, (numbers, [text for _, text in changed], vault, first))
-
-
-def _check(write: PostgresWriting, rows: Sequence[int]) -> None:
-    """Raise if the times of an entry contradict each other."""
-    wrong = write.sql.execute(_WRONG, numbered(write.vault, rows)).fetchone()
-    if wrong is not None:
-        raise contradiction(*wrong)
 
 
 def _check_sizes(write: PostgresWriting, rows: Sequence[int]) -> None:

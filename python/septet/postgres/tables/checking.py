@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from septet.errors import StoreError
-from septet.postgres.store.analysis import (
-    GRAMS,
-    MEMORIES,
-    TEXTS,
-    TFIDF,
-    TRIGRAMS,
-    WORDS,
-    PartTerms,
-    analysed,
-    differences,
-)
+from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, TFIDF, TRIGRAMS, WORDS, analysed, differences
 from septet.postgres.store.transactions import PostgresReading
 from septet.postgres.tables import blocks
 from septet.postgres.tables.counts import FEEDBACK, PartCounts, everything
-from septet.postgres.tables.fragments import numbered
-from septet.postgres.tables.indexing import IndexedEntry, indexed
+from septet.postgres.tables.fragments import numbered, scalar
+from septet.postgres.tables.indexing import INDEXED, IndexedEntry, indexed
 from septet.postgres.tables.postings import expected
 
 _OF_TEXTS = (TEXTS, GRAMS, TRIGRAMS, TFIDF, WORDS)
@@ -31,10 +21,7 @@ _PARTS = (*_OF_TEXTS, *(part + MEMORIES for part in _OF_TEXTS), FEEDBACK)
 #: Maximum entries per page.
 PAGE_ROWS = 1_000
 
-_LIVE = (
-    "SELECT e.row, e.live, e.kind, e.parent, e.id, e.title, e.description, e.context, e.tags, e.grams "
-    "FROM septet.entries e WHERE e.vault = %s AND e.live ORDER BY e.row"
-)
+_LIVE = f"SELECT {INDEXED} FROM septet.entries e WHERE e.vault = %s AND e.live ORDER BY e.row"
 _POSTINGS = (
     "SELECT p.row, p.part, p.term, p.bucket, p.memory, p.id, p.title, p.description, p.context, p.tags, p.tokens "
     "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.postings p "
@@ -80,15 +67,15 @@ def _check(read: PostgresReading) -> tuple[PartCounts, list[str]]:
                 totals[number + offset] = [a + b for a, b in zip(totals[number + offset], total)]
         rows = np.fromiter((entry.row for entry in page), dtype=np.int64, count=len(page))
         checksum = [a + b for a, b in zip(checksum, blocks.checksum(parts, rows, memories))]
-        wrong, count = _wrong_postings(read, page, parts[TEXTS], parts[GRAMS])
-        postings += count
-        if wrong:
+        right = {*expected(read.vault, parts[TEXTS], parts[GRAMS], rows.tolist(), memories.tolist())}
+        stored = {*read.sql.execute(_POSTINGS, numbered(read.vault, rows))}
+        postings += len(right)
+        if wrong := {row for row, *_ in right ^ stored}:
             faults.append(
-                f"postings of {wrong} entries in rows {page[0].row} to {page[-1].row} do not match their texts"
+                f"postings of {len(wrong)} entries in rows {page[0].row} to {page[-1].row} do not match their texts"
             )
-    stored = read.sql.execute(_NUMBER, (read.vault.number,)).fetchone()
-    if stored is not None and stored[0] != postings:
-        faults.append(f"{stored[0]} postings are stored, expected {postings}")
+    if (number := scalar(read, _NUMBER, (read.vault.number,))) != postings:
+        faults.append(f"{number} postings are stored, expected {postings}")
     try:
         sound = blocks.stored_checksum(read) == (checksum[0], checksum[1] % 2**64)
     except StoreError as fault:
@@ -100,16 +87,6 @@ def _check(read: PostgresReading) -> tuple[PartCounts, list[str]]:
         counts[FEEDBACK][action] = number
         totals[FEEDBACK][0] += number
     return PartCounts.of(counts, totals), faults
-
-
-def _wrong_postings(
-    read: PostgresReading, page: Sequence[IndexedEntry], texts: PartTerms, grams: PartTerms
-) -> tuple[int, int]:
-    """Return the number of entries with wrong postings, and the number of postings expected."""
-    rows = [entry.row for entry in page]
-    right = {*expected(read.vault, texts, grams, rows, [entry.memory for entry in page])}
-    stored = {*read.sql.execute(_POSTINGS, numbered(read.vault, rows))}
-    return len({row for row, *_ in right ^ stored}), len(right)
 
 
 def _pages(read: PostgresReading) -> Iterator[list[IndexedEntry]]:

@@ -7,22 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import MAX_PREC, Context, Decimal
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from septet.postgres.tables.counts import range_of
 from septet.postgres.tables.fragments import FINDABLE, MEMORY, SEARCHABLE
-from septet.postgres.tables.json_values import NUMBER, canonical, canonicals, members, source
 from septet.query.plan import SearchPlan
 from septet.ranking.pool import json_text
 from septet.store.rows import Condition
-from septet.store.rules import by_type, values_of
+from septet.store.rules import TIMES, by_type, values_of
 
 if TYPE_CHECKING:
     from septet.query.filters import Compare, Filter, Scalar
 
+
 _COMPARISONS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
-#: Columns of numbers.
-_TIMES = frozenset(["created_at", "updated_at", "valid_from", "valid_until"])
-_LINES = frozenset(["first_line", "last_line"])
+#: Columns of whole numbers.
+LINES = frozenset(["first_line", "last_line"])
 _TEXT, _NUMBER = "m.type = 'string'", "m.type = 'number'"
 #: Maximum tags to search in the JSON text of tags before parsing it.
 FEW_TAGS = 8
@@ -35,14 +36,13 @@ _POSTING = (
     "EXISTS (SELECT 1 FROM septet.postings p WHERE p.vault = e.vault AND p.bucket = e.bucket AND p.row = e.row "
     "AND p.part IN (0, 1) AND {} AND (NOT p.memory OR p.part = 1 OR p.id + p.title + p.description + p.tags > 0))"
 )
+_BEGUN = 'p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"'
 
 
 def conditions(plan: SearchPlan, *, memories: bool = False) -> dict[str, Condition]:
-    """Return every condition on candidates, by name.
+    """Return every condition on candidates, by name, of a plan with settled filters (`septet.postgres.tables.phrases`).
 
-    Args:
-        plan: a plan with settled filters; see `septet.postgres.tables.phrases`.
-        memories: only memories pass the condition on kinds.
+    If ``memories``, only memories pass the condition on kinds.
     """
     out = {"live": Condition(FINDABLE)}
     if memories:
@@ -87,7 +87,7 @@ def among(rows: Sequence[int]) -> Condition:
 
 def _translate(item: Filter) -> Condition:
     # Imported late, as most searches have no filter.
-    from septet.postgres.tables.phrases import Among, alternatives
+    from septet.postgres.tables.phrases import Among, alternatives, terms_of
     from septet.query.filters import AllOf, AnyOf, Compare, Not
 
     if isinstance(item, Not):
@@ -103,27 +103,16 @@ def _translate(item: Filter) -> Condition:
     terms = []
     for words, begun in alternatives(item.match):
         assert len(words) < 2, "settle phrases first"
-        if words:
-            terms.append(_prefix(words[0]) if begun else _term(words))
-    grams = [_any_word([gram]) for gram in item.grams]
+        if words and begun:
+            terms.append(Condition(_POSTING.format(_BEGUN), range_of(words[0])))
+        elif words:
+            terms.append(_term(words))
+    grams = [_term(held) if (held := terms_of(gram)) else _FALSE for gram in item.grams]
     return _join([*terms, *([_join(grams, " AND ", _TRUE)] if grams else [])], " OR ", _FALSE)
-
-
-def _any_word(words: Sequence[str]) -> Condition:
-    """Return the condition that an entry holds any of the words, each of at most one term."""
-    from septet.postgres.tables.phrases import terms_of
-
-    terms = [term for word in words for term in terms_of(word)]
-    return _term(terms) if terms else _FALSE
 
 
 def _term(terms: Sequence[str]) -> Condition:
     return Condition(_POSTING.format("p.term = ANY(%s::text[])"), (list(terms),))
-
-
-def _prefix(letters: str) -> Condition:
-    sql = 'p.term >= %s::text COLLATE "C" AND p.term < %s::text COLLATE "C"'
-    return Condition(_POSTING.format(sql), (letters, letters + "\U0010ffff"))
 
 
 def _negate(inner: Condition) -> Condition:
@@ -158,7 +147,7 @@ def _compare(item: Compare) -> Condition:
     if item.operator == "$contains":
         return _contains(column, texts[0])
     null = [Condition(f"{column} IS NULL")] if None in others else []
-    kind = "float8" if item.field in _TIMES else "numeric" if item.field in _LINES else "text"
+    kind = "float8" if item.field in TIMES else "numeric" if item.field in LINES else "text"
     stored = _storable(texts) if kind == "text" else canonicals(numbers)
     if item.operator == "$in":
         inside = Condition(f"{column} IN (SELECT unnest(%s::text[]::{kind}[]))", (stored,)) if stored else _FALSE
@@ -291,3 +280,85 @@ def _members(
     return out + [
         Condition(f"CASE WHEN {_NUMBER} THEN {NUMBER} {sign} %s::text::numeric ELSE FALSE END", (v,)) for v in decimals
     ]
+
+
+# -- members in JSON, compared as in SQLite ----------------------------------------------------------------------------
+
+# The type is `json` rather than `jsonb`, to preserve the spelling of numbers: in SQLite ``1`` is an integer, and
+# ``1e18`` and integers of more than 64 bits are doubles.
+_LEAST, _BEYOND = -(2**63), 2**63
+
+#: The number in the text of a member ``m``. Doubles of SQLite are cast to float8 first; then 64-bit integers compare
+#: exactly, and others by their shortest decimals, which preserves equality and order.
+NUMBER = (
+    "CASE WHEN m.text ~ '^-?[0-9]{1,18}$' OR length(m.text) > 308 THEN m.text::numeric "
+    f"WHEN m.text ~ '^-?[0-9]{{19}}$' AND m.text::numeric BETWEEN {_LEAST} AND {_BEYOND - 1} THEN m.text::numeric "
+    "WHEN m.text::float8 = trunc(m.text::float8) AND m.text::float8 >= -9223372036854775808::float8 "
+    "AND m.text::float8 < 9223372036854775808::float8 THEN m.text::float8::bigint::numeric "
+    "ELSE m.text::float8::text::numeric END"
+)
+#: Sort columns of members ``m``: numbers, then texts by code point, then False and True.
+MEMBER_ORDER = (
+    "CASE m.type WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'boolean' THEN 2 END",
+    f"CASE m.type WHEN 'number' THEN {NUMBER} END",
+    "CASE m.type WHEN 'string' THEN m.text END COLLATE \"C\"",
+    "CASE m.type WHEN 'boolean' THEN m.text = 'true' END",
+)
+
+
+def canonical(number: float) -> str:
+    """Return a number as the text of its `NUMBER`."""
+    if isinstance(number, int):
+        return str(number)
+    return str(int(number)) if number.is_integer() and _LEAST <= number < _BEYOND else str(Decimal(repr(number)))
+
+
+def canonicals(numbers: Sequence[float]) -> list[str]:
+    """Return the unique `canonical` texts of numbers."""
+    return list(dict.fromkeys(map(canonical, numbers)))
+
+
+def source(field: str) -> Condition:
+    """Return the expression, of type `json`, for ``tags`` or a path into attrs; NULL for a missing path."""
+    if field == "tags":
+        return Condition("e.tags::json")
+    sql = "e.attrs::json"
+    parameters: list[object] = []
+    # Stored names have no NUL; U+FFFF prevents a match with another name.
+    names = field.replace("\0", "\uffff\uffff").split(".")[1:]
+    for numbered, group in groupby(names, lambda name: any(map(str.isdigit, name))):
+        # `#>` would also take a number as a list index.
+        step = "-> %s::text" if numbered else "#> %s::text[]"
+        for value in group if numbered else [list(group)]:
+            sql = f"({sql} {step})"
+            parameters.append(value)
+    return Condition(sql, tuple(parameters))
+
+
+def members(field: str, *, lists: bool = True) -> Condition:
+    """Return the FROM item for members ``m`` (``type``, ``text``, ``place``) of a field; a scalar is a list of one.
+
+    Objects have no members, and lists only if ``lists``.
+    """
+    inside, within = source(field), "s.v" if lists else "'[]'::json"
+    # unnest evaluates the expression once. Citus refuses OFFSET 0 and json_build_array.
+    return Condition(
+        f"(SELECT unnest(ARRAY[{inside.sql}]) AS v) s CROSS JOIN LATERAL json_array_elements(CASE json_typeof(s.v) "
+        f"WHEN 'array' THEN {within} WHEN 'object' THEN '[]'::json ELSE ('[' || s.v::text || ']')::json END) "
+        "WITH ORDINALITY AS j(value, place) CROSS JOIN LATERAL "
+        "(SELECT unnest(ARRAY[json_typeof(j.value)]) AS type, j.value #>> '{}' AS text, j.place) m",
+        inside.parameters,
+    )
+
+
+def value_of(kind: str | None, text: str) -> Any:
+    """Return the value of a member from its type and text; None unless it is a text, number or boolean."""
+    if kind == "string":
+        return text
+    if kind == "boolean":
+        return text == "true"
+    if kind != "number":
+        return None
+    if text.lstrip("-").isdigit() and len(text) < 25 and _LEAST <= int(text) < _BEYOND:
+        return int(text)
+    return float(text)

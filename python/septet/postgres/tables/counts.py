@@ -88,13 +88,7 @@ class Total(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Names whose terms ``name:number`` are read for every number.
-
-    Attributes:
-        names: unique, without a colon.
-        parts: the parts that count them.
-        buckets: buckets of all possible terms.
-    """
+    """Unique names whose terms ``name:number`` are read for every number, the parts, and the buckets of all of them."""
 
     names: Sequence[str] = ()
     parts: Sequence[int] = ()
@@ -135,25 +129,19 @@ class PartCounts(NamedTuple):
 
     def of_all(self, part: int, memories: bool) -> tuple[Total, dict[str, int]]:
         """Return the total and the counts of a part, plus those of memories if ``memories``."""
-        zero = Total(0, 0)
-        total, counts = self.totals.get(part, zero), self.counts.get(part, {})
-        if not memories:
-            return total, counts
-        of_memories = self.totals.get(part + MEMORIES, zero)
-        return Total(total.rows + of_memories.rows, total.tokens + of_memories.tokens), dict(
-            Counter(counts) + Counter(self.counts.get(part + MEMORIES, {}))
-        )
+        rows = tokens = 0
+        counts = Counter[str]()
+        for own in (part, part + MEMORIES) if memories else (part,):
+            total = self.totals.get(own, Total(0, 0))
+            rows, tokens = rows + total.rows, tokens + total.tokens
+            counts.update(self.counts.get(own, {}))
+        return Total(rows, tokens), counts
 
 
 def question(
     vault: VaultRow, terms: Mapping[int, Iterable[str]], numbered: Numbered = NONE_NUMBERED
 ) -> tuple[str, dict[str, object]]:
-    """Return the query for counts of terms and all totals, with its parameters; `Counted.read` reads its result.
-
-    Args:
-        terms: terms by part, as stored by `analysis.stored_term`; numbers of trigrams as text.
-        numbered: names whose terms are read for every number.
-    """
+    """Return the query for counts of stored terms by part, and all totals, for `PartCounts.read`; with parameters."""
     pairs = [(part, term) for part, names in terms.items() for term in dict.fromkeys(names)]
     return _ASKED.format(numbered=_NUMBERED if numbered.names else ""), {
         "vault": vault.number,
@@ -234,8 +222,6 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-#: The last code point, which ends a range of texts with the same prefix.
-_LAST = "\U0010ffff"
 #: Words of entries and of memories.
 _WORDS = (WORDS, WORDS + MEMORIES)
 
@@ -275,7 +261,8 @@ _BEGINNING = _HELD.format(
 
 def range_of(beginning: str) -> tuple[str, str]:
     """Return the bounds ``[low, high)`` of all texts with a prefix, in "C" collation."""
-    return beginning, beginning + _LAST
+    # The last code point.
+    return beginning, beginning + "\U0010ffff"
 
 
 def similar_words(vault: VaultRow, words: Mapping[str, int]) -> Statement:

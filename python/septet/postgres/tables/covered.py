@@ -7,7 +7,7 @@ a vector in it:
 - writers of entries, under their shared lock, call `differences`;
 - writers of vectors of texts lock the vault exclusively (`locks.hold_all`), so that no entry is added or removed, and
   call `note`;
-- vectors given with entries are stored and removed while their entries are locked, with `note_given`.
+- vectors given with entries are stored and removed while their entries are locked, with `note(…, given=True)`.
 
 Counts are by *level*, the number of leading zeros of a vector's sample key. A sample of a space consists of the vectors
 from some level up, so sums of their keys detect its changes.
@@ -119,8 +119,7 @@ def differences(
     """Return the differences of counts by a write of entries, by part; copy vectors of their texts to their buckets.
 
     Args:
-        removed: removed entries, and changed ones before the change.
-        added: added entries, and changed ones after the change.
+        removed, added: entries, and changed ones before and after the change.
         spaces: the key of each space, by number, if known.
     """
     same = set(removed).intersection(added)
@@ -131,34 +130,35 @@ def differences(
         spaces = dict(write.sql.execute(_SPACES, (write.vault.number,)).fetchall())
     if not spaces:
         return {}
-    text_spaces = [space for space, keyed_by in spaces.items() if keyed_by == "text"]
+    bucket_of, text_spaces = write.vault.bucket_of_row, [s for s, keyed_by in spaces.items() if keyed_by == "text"]
     if text_spaces and added:
-        _copy(write, {(space, e.text_hash, write.vault.bucket_of_row(e.row)) for e in added for space in text_spaces})
+        _copy(write, {(space, e.text_hash, bucket_of(e.row)) for e in added for space in text_spaces})
     entries = [*removed, *added]
     keyed = [
-        (at, space, f"{e.text_hash}:{e.id}" if keyed_by == "entry" else e.text_hash, e.row)
+        (at, space, f"{e.text_hash}:{e.id}" if keyed_by == "entry" else e.text_hash, bucket_of(e.row))
         for at, e in enumerate(entries)
         for space, keyed_by in spaces.items()
     ]
-    if not keyed:
-        return {}
-    ats, numbers, keys, rows = map(list, zip(*keyed))
-    buckets = [*map(write.vault.bucket_of_row, rows)]
     changed: dict[int, Counter[str]] = {}
-    (having,) = write.settle(Statement(_HAVING, (ats, numbers, keys, buckets, write.vault.number)))
+    (having,) = write.settle(Statement(_HAVING, (*map(list, zip(*keyed)), write.vault.number)))
     for at, space, sample in having:
         _count(changed, entries[at].memory, space, sample, -1 if at < len(removed) else 1)
     return changed
 
 
-def note(write: PostgresWriting, changes: Sequence[Change], sign: int) -> None:
-    """Count stored (1) or removed (-1) vectors of texts, for each entry with the text in that bucket."""
-    _note_changes(write, _OF_TEXTS, changes, sign)
+def note(write: PostgresWriting, changes: Sequence[Change], sign: int, *, given: bool = False) -> None:
+    """Count stored (1) or removed (-1) vectors: of texts, for each entry with the text in that bucket; or given ones.
 
-
-def note_given(write: PostgresWriting, changes: Sequence[Change], sign: int) -> None:
-    """Count stored (1) or removed (-1) vectors given with entries, if the entries still have their texts."""
-    _note_changes(write, _OF_GIVEN, changes, sign)
+    Those given with entries count if the entries still have their texts.
+    """
+    if changes:
+        statement = _OF_GIVEN if given else _OF_TEXTS
+        parameters = (*map(list, zip(*changes)), write.vault.number)
+        changed: dict[int, Counter[str]] = {}
+        (rows,) = write.settle(Statement(statement, parameters))
+        for memory, space, sample in rows:
+            _count(changed, memory, space, sample, sign)
+        counts.add(write, changes[0].bucket, changed, {})
 
 
 def needed(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
@@ -170,11 +170,7 @@ def needed(vault: VaultRow, spaces: Sequence[Space]) -> Numbered:
 
 
 def covered(counted: PartCounts, space: Space, *, memories: bool) -> SpaceCoverage:
-    """Return the coverage of a space from the counts of `needed` and all totals.
-
-    Args:
-        memories: include memories.
-    """
+    """Return the coverage of a space, with memories if ``memories``, from the counts of `needed` and all totals."""
     rows = {m: counted.totals[m].rows if m in counted.totals else 0 for m in (0, MEMORIES)}
     vectors = {m: _levels(counted, VECTORS + m, space) for m in (0, MEMORIES)}
     samples = {m: _levels(counted, SAMPLES + m, space) for m in (0, MEMORIES)}
@@ -217,16 +213,6 @@ def _buckets(vault: VaultRow, space: int) -> list[int]:
     return [counts.bucket_of_term(vault, term) for term in _terms(space)]
 
 
-def _note_changes(write: PostgresWriting, statement: str, changes: Sequence[Change], sign: int) -> None:
-    if changes:
-        spaces, buckets, keys, samples = map(list, zip(*changes))
-        changed: dict[int, Counter[str]] = {}
-        (rows,) = write.settle(Statement(statement, (spaces, buckets, keys, samples, write.vault.number)))
-        for memory, space, sample in rows:
-            _count(changed, memory, space, sample, sign)
-        counts.add(write, changes[0].bucket, changed, {})
-
-
 def _count(changed: dict[int, Counter[str]], memory: bool, space: int, sample: int, sign: int) -> None:
     """Add an entry to the counts (1), or subtract it (-1)."""
     term = f"{space}:{min(_KEY_BITS - sample.bit_length(), LEVELS)}"
@@ -241,13 +227,13 @@ def _copy(write: PostgresWriting, places: set[tuple[int, str, int]]) -> None:
     lacking = places.difference(write.sql.execute(_THERE, (*map(list, zip(*places)), vault)).fetchall())
     if not lacking:
         return
-    spaces, keys = {space for space, _, _ in lacking}, sorted({key for _, key, _ in lacking})
-    copies = write.sql.execute(_COPIES.format(column=column), (vault, sorted(spaces), keys), binary=True)
+    spaces, keys, _ = (sorted({*values}) for values in zip(*lacking))
+    copies = write.sql.execute(_COPIES.format(column=column), (vault, spaces, keys), binary=True)
     stored = {(space, key): values for space, key, *values in copies}
-    rows = []
-    for space, key, bucket in sorted(lacking):
-        if (space, key) in stored:
-            vector, sample, generation = stored[space, key]
-            rows.append((vault, bucket, space, key, vector, sample, generation))
+    rows = [
+        (vault, bucket, space, key, *stored[space, key])
+        for space, key, bucket in sorted(lacking)
+        if (space, key) in stored
+    ]
     if rows:
         write.sql.cursor().executemany(_COPY.format(column=column), rows)

@@ -9,7 +9,7 @@ from septet.model.entry import tags_of
 from septet.postgres.store.packing import refuse
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
 from septet.postgres.tables import history, indexing
-from septet.postgres.tables.fragments import named, numbered, scalar, searched
+from septet.postgres.tables.fragments import BY_ID, BY_PLACE, named, numbered, scalar, searched
 from septet.postgres.tables.indexing import IndexedEntry, indexed
 from septet.postgres.tables.parts import prefetch
 from septet.postgres.tables.postings import FEW
@@ -22,17 +22,8 @@ _Read = PostgresReading | PostgresWriting
 #: Rows per fetch of `live`.
 PAGE_ROWS = 1_000
 
-#: Entries ``e`` by id, and by row in the order of rows; the low bits of a row are its bucket.
-_BY_ID = (
-    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
-)
-_BY_ROW = (
-    "FROM unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
-)
-_FIND = f"SELECT {CANDIDATE} {_BY_ID} WHERE e.live"
-_ROWS_OF = f"SELECT e.row {_BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
+_FIND = f"SELECT {CANDIDATE} FROM {BY_ID} WHERE e.live"
+_ROWS_OF = f"SELECT e.row FROM {BY_ID} WHERE e.live AND (%s::text IS NULL OR e.kind = %s::text)"
 _LIVE = (
     f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.live "
     "ORDER BY e.parent IS NOT NULL AND e.parent <> e.id, e.row"
@@ -201,17 +192,15 @@ def _at(read: _Read, source: str, rows: Sequence[int]) -> list[str]:
     """Return the values of an expression over ``entries e`` at these rows, in their order."""
     if not rows:
         return []
-    values = read.sql.execute(f"SELECT {source} {_BY_ROW} ORDER BY w.place", numbered(read.vault, rows)).fetchall()
+    sql = f"SELECT {source} FROM {BY_PLACE} ORDER BY w.place"
+    values = read.sql.execute(sql, numbered(read.vault, rows)).fetchall()
     # Callers match values to rows by position, so none may be missing.
     if len(values) != len(rows):
         raise MissingRows(f"{len(rows) - len(values)} of {len(rows)} entries no longer exist: search again")
     return [value for (value,) in values]
 
 
-_STORED_ROWS = (
-    f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
-    "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
-)
+_STORED_ROWS = f"SELECT {', '.join(f'e.{name}' for name in SELECTED)} FROM {BY_ID} WHERE e.live"
 
 
 def rows_stored(read: _Read, rows: Sequence[EntryRow], timed: Sequence[bool]) -> list[bool]:

@@ -24,11 +24,17 @@ FINDABLE = f"e.live AND {_FOUND}"
 SEARCHABLE = f"e.kind <> 'memory' AND {_FOUND}"
 MEMORY = f"e.kind = 'memory' AND {_FOUND}"
 
-#: Ids of live entries that were split into parts, among ids with their buckets.
-SPLIT = (
-    "SELECT e.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live AND e.parent = e.id"
+#: Entries ``e`` by id (parameters of `named`), and by row (of `numbered`), also with its place ``w.place``; the low
+#: bits of a row are its bucket.
+BY_ID = (
+    "unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
+    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
 )
+_AT_ROW = "JOIN septet.entries e ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
+BY_ROW = f"unnest(%s::bigint[]) AS w (row) {_AT_ROW}"
+BY_PLACE = f"unnest(%s::bigint[]) WITH ORDINALITY AS w (row, place) {_AT_ROW}"
+#: Ids of live entries that were split into parts, among ids with their buckets.
+SPLIT = f"SELECT e.id FROM {BY_ID} WHERE e.live AND e.parent = e.id"
 #: ``entries p`` has the id of a part of its parent; it is a part if the parent, in another bucket, was split.
 NAMED_PART = "left(p.id, length(p.parent) + 1) = p.parent || '#' AND substr(p.id, length(p.parent) + 2) ~ '^[0-9]+$'"
 _PART = re.compile(r"(.*)#[0-9]+", re.DOTALL)
@@ -100,11 +106,7 @@ SELECT {{vector}}, {FACTS} FROM septet.entries e WHERE e.vault = %s AND e.row = 
 
 
 class CandidateRow(NamedTuple):
-    """An entry read for a search.
-
-    Attributes:
-        vector: in pgvector's format, for `packing.unpacked`; None without one.
-    """
+    """An entry read for a search; its vector, or None, is in pgvector's format."""
 
     candidate: Candidate
     grams: str
@@ -116,15 +118,10 @@ def all_of(rows: Sequence[Sequence[Any]]) -> list[CandidateRow]:
     return [CandidateRow(Candidate._make(row[2:]), row[1], row[0]) for row in rows]
 
 
-def vector_of(vault: VaultRow, space: Space | None) -> tuple[str, tuple[object, ...]]:
-    """Return the expression for the vectors of ``entries e`` in a space, and its parameters."""
-    if space is None:
-        return "NULL::bytea", ()
-    sql = _VECTOR_OF.format(sent=sent(vault.vectors), key=vector_key(space.keyed_by))
-    return sql, (vault.number, space.space)
-
-
 def of_rows(vault: VaultRow, rows: Sequence[int], space: Space | None) -> Statement:
     """Return the statement for live entries at these rows, in any order, with their vectors in a space."""
-    vector, parameters = vector_of(vault, space)
+    vector, parameters = "NULL::bytea", tuple[int, ...]()
+    if space is not None:
+        vector = _VECTOR_OF.format(sent=sent(vault.vectors), key=vector_key(space.keyed_by))
+        parameters = vault.number, space.space
     return Statement(_OF_ROWS.format(vector=vector), (*parameters, vault.number, list(rows)))

@@ -145,19 +145,27 @@ def holding_all(needed: Needed, terms: Sequence[str], places: str) -> tuple[str,
     """
     sql: list[str] = []
     parameters: list[object] = []
+    for ways in alternatives(needed, terms, 1):
+        held = [" AND ".join([f"{places} && %s::integer[]"] * len(groups)) for groups in ways]
+        sql.append(f"({' OR '.join(held)})" if held else "false")
+        parameters += [group for groups in ways for group in groups]
+    return " AND ".join(sql) or "false", parameters
+
+
+def alternatives(needed: Needed, terms: Sequence[str], first: int) -> list[list[list[list[int]]]]:
+    """Return the alternatives for each needed word: a form of it, or all its pieces.
+
+    An alternative is a list of groups of places of terms, from ``first``; an entry must hold a term of each group.
+    """
+    words = []
     for word in range(needed.every):
         pieces: dict[int, list[int]] = {}
         for number, term, piece, _ in zip(*needed[:4]):
             if number == word:
-                pieces.setdefault(piece, []).extend(at for at, name in enumerate(terms, 1) if name == term)
+                pieces.setdefault(piece, []).extend(at for at, name in enumerate(terms, first) if name == term)
         forms = pieces.pop(0, None)
-        ways = []
-        for groups in ([] if forms is None else [forms], [*pieces.values()]):
-            if groups:
-                ways.append(" AND ".join([f"{places} && %s::integer[]"] * len(groups)))
-                parameters += groups
-        sql.append(f"({' OR '.join(ways)})" if ways else "false")
-    return " AND ".join(sql) or "false", parameters
+        words.append([groups for groups in ([] if forms is None else [forms], [*pieces.values()]) if groups])
+    return words
 
 
 class Shares(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.fragments import SPLIT, named, numbered, scalar
+from septet.postgres.tables.fragments import BY_ID, BY_ROW, SPLIT, named, numbered, scalar
 from septet.postgres.tables.parts import VERSION, has_history, parents
 from septet.ranking.pool import json_text
 from septet.store.rows import Keeping, Stored
@@ -15,14 +15,7 @@ from septet.store.rules import COLUMNS, columns_of, replaced, versions
 _Read = PostgresReading | PostgresWriting
 
 #: Current versions of live entries.
-_REPLACED = (
-    f"SELECT p.id, p.parent, p.row, p.created_at, {VERSION} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
-    "JOIN septet.entries p ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id WHERE p.live"
-)
-_AT_ROWS = (
-    "FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries p "
-    "ON p.vault = %s AND p.bucket = %s + (w.row & 1023)::integer AND p.row = w.row"
-)
+_REPLACED = f"SELECT e.id, e.parent, e.row, e.created_at, {VERSION} FROM {BY_ID} WHERE e.live"
 #: Append versions; `_TRIM` then drops the oldest above the maximum.
 _ADD = (
     "INSERT INTO septet.history (vault, bucket, entry, version, at, call, columns) "
@@ -59,15 +52,11 @@ _OLDER = (
 
 
 def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, object], keeping: Keeping) -> None:
-    """Store the old values of columns, for entries in which any of them is about to change.
-
-    Args:
-        columns: new values by name.
-    """
+    """Store the old values of columns, for entries in which any is about to change to its new value."""
     if not (keeping.most and rows and columns):
         return
     names = [*columns, *(() if "updated_at" in columns else ("updated_at",))]
-    sql = f"SELECT p.id, p.parent, p.row, {', '.join(f'p.{name}' for name in names)} {_AT_ROWS} WHERE p.live"
+    sql = f"SELECT e.id, e.parent, e.row, {', '.join(f'e.{name}' for name in names)} FROM {BY_ROW} WHERE e.live"
     new = tuple(columns.values())
     entries = write.sql.execute(sql, numbered(write.vault, rows)).fetchall()
     changed = _with_history(write, [entry for entry in entries if entry[3 : 3 + len(new)] != new])

@@ -12,18 +12,13 @@ from septet.postgres.store.analysis import GRAMS, MEMORIES, TEXTS, EntryTexts, P
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
 from septet.postgres.store.vaults import VaultRow
 from septet.postgres.tables import blocks, counts, covered, postings
-from septet.postgres.tables.fragments import numbered
+from septet.postgres.tables.fragments import BY_ID, BY_ROW, numbered
 from septet.store.rows import EntryRow
 
-_ROWS_OF = (
-    "SELECT e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
-)
-_AT = (
-    "SELECT e.row, e.live, e.kind, e.parent, e.id, e.title, e.description, e.context, e.tags, e.grams "
-    "FROM unnest(%s::bigint[]) AS w (row) "
-    "JOIN septet.entries e ON e.vault = %s AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row"
-)
+_ROWS_OF = f"SELECT e.row FROM {BY_ID}"
+#: Columns for `indexed`.
+INDEXED = "e.row, e.live, e.kind, e.parent, e.id, e.title, e.description, e.context, e.tags, e.grams"
+_AT = f"SELECT {INDEXED} FROM {BY_ROW}"
 
 
 class IndexedEntry(NamedTuple):
@@ -80,8 +75,7 @@ def change(
     """Update postings, counts and copies of vectors after a write of entries.
 
     Args:
-        before: the findable entries before the write, by row.
-        after: the findable entries after the write, by row.
+        before, after: the findable entries before and after the write, by row.
         spaces: the key of each space, by number, if known.
     """
     removed = [entry for row, entry in before.items() if after.get(row) != entry]
@@ -110,15 +104,10 @@ def change(
         postings.put(write, parts[TEXTS], parts[GRAMS], rows, memories[len(removed) :], orders)
     counted: dict[int, Mapping[str, int]] = {number: terms for number, (terms, _) in moved.items()}
     counted.update(covered.differences(write, [*map(_covered, removed)], [*map(_covered, added)], spaces))
-    counts.add(
-        write,
-        write.vault.bucket_of_row(changed[0].row),
-        counted,
-        {number: total for number, (_, total) in moved.items()},
-        blocks.changed(
-            parts, np.fromiter((entry.row for entry in changed), np.int64, len(changed)), memories, len(removed)
-        ),
-    )
+    totals = {number: total for number, (_, total) in moved.items()}
+    rows = np.fromiter((entry.row for entry in changed), dtype=np.int64, count=len(changed))
+    postings_changed = blocks.changed(parts, rows, memories, len(removed))
+    counts.add(write, write.vault.bucket_of_row(changed[0].row), counted, totals, postings_changed)
 
 
 def merge(write: PostgresWriting) -> None:

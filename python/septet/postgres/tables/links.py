@@ -9,7 +9,7 @@ from septet.model.links import NEXT, Link
 from septet.postgres.store.packing import refuse_texts
 from septet.postgres.store.pipeline import Statement, together
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting, hold
-from septet.postgres.tables.fragments import numbered, scalar
+from septet.postgres.tables.fragments import BY_ID, numbered, scalar
 
 _Read = PostgresReading | PostgresWriting
 
@@ -24,10 +24,7 @@ _PUT = (
     "ON CONFLICT (vault, bucket, node, other, outgoing) DO UPDATE SET row = excluded.row, "
     "other_row = excluded.other_row, type = excluded.type, note = excluded.note, generation = excluded.generation"
 )
-_ROWS = (
-    "SELECT e.id, e.row FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id"
-)
+_ROWS = f"SELECT e.id, e.row FROM {BY_ID}"
 _REMOVE = "DELETE FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s AND other = %s AND outgoing = %s"
 _REMOVE_OF = (
     "DELETE FROM septet.links l USING unnest(%s::bigint[]) AS w (row), septet.entries e "
@@ -177,13 +174,8 @@ def edges(read: PostgresReading, starts: Sequence[int], depth: int, most: int | 
     limit = None if most is None else 2 * most
     if read.vault.distributed:
         return _by_steps(read, starts, depth, limit)
-    named = {
-        "vault": read.vault.number,
-        "first": read.vault.first_bucket,
-        "starts": list(dict.fromkeys(starts)),
-        "steps": depth - 1,
-        "most": limit,
-    }
+    vault = {"vault": read.vault.number, "first": read.vault.first_bucket}
+    named = {**vault, "starts": list(dict.fromkeys(starts)), "steps": depth - 1, "most": limit}
     return read.sql.execute(_EDGES, named).fetchall()
 
 

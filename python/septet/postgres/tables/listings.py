@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
-from septet.postgres.tables.fragments import named, scalar
+from septet.postgres.tables.fragments import BY_ID, named, scalar
 from septet.ranking.pool import Candidate
 from septet.store.rows import CANDIDATE
 from septet.store.rules import RUN_CHARS, RUN_ROWS
@@ -15,10 +15,7 @@ _Read = PostgresReading | PostgresWriting
 #: Rows per fetch of `run`; low, as texts may be long.
 PAGE_ROWS = 50
 
-_HELD = (
-    "SELECT e.id FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries e "
-    "ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live"
-)
+_HELD = f"SELECT e.id FROM {BY_ID} WHERE e.live"
 _RUN = (
     f"SELECT {CANDIDATE} FROM septet.entries e WHERE e.vault = %s AND e.row > %s AND e.row <= %s AND e.live "
     f"ORDER BY e.row LIMIT {RUN_ROWS}"

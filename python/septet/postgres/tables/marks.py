@@ -10,10 +10,11 @@ def get(read: PostgresReading | PostgresWriting, name: str) -> str | None:
 
 
 def put(write: PostgresWriting, name: str, value: str | None) -> None:
-    if value is None:
-        remove_setting(write, f"mark:{name}")
-    else:
+    if value is not None:
         put_setting(write, f"mark:{name}", value)
+        return
+    sql = "DELETE FROM septet.settings WHERE vault = %s AND key = %s::text"
+    write.sql.execute(sql, (write.vault.number, f"mark:{name}"))
 
 
 def setting(read: PostgresReading | PostgresWriting, key: str) -> str | None:
@@ -30,8 +31,3 @@ def put_setting(write: PostgresWriting, key: str, value: str) -> None:
         "ON CONFLICT (vault, key) DO UPDATE SET value = excluded.value"
     )
     write.sql.execute(sql, (write.vault.number, key, value))
-
-
-def remove_setting(write: PostgresWriting, key: str) -> None:
-    """Remove a setting."""
-    write.sql.execute("DELETE FROM septet.settings WHERE vault = %s AND key = %s::text", (write.vault.number, key))

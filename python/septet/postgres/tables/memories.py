@@ -127,10 +127,16 @@ def _held(
     vault: VaultRow, terms: Sequence[str], phrases: Sequence[Posting], weights: Sequence[float]
 ) -> tuple[str, list[object]]:
     """Return the CTE ``held`` of memories with each term they hold, and its parameters."""
+
+    def weigh(posting: Posting) -> float:
+        if posting.part == GRAMS:
+            return weights[5] * posting.title
+        return posting.weighed([*weights[:3], 0.0, weights[4]])
+
     every = list(terms)
     sql, parameters = _POSTED, [every, list(weights), vault.number, vault.all_buckets, every]
     posted = [
-        (place, p.bucket, p.row, p.id + p.title + p.description + p.tags, _weigh(p, weights))
+        (place, p.bucket, p.row, p.id + p.title + p.description + p.tags, weigh(p))
         for place, term in enumerate(every, 1)
         for p in phrases
         if p.memory and p.term == term
@@ -139,9 +145,3 @@ def _held(
         sql += _PHRASES
         parameters += [*map(list, zip(*posted)), vault.number]
     return HELD.format(posted=sql, any="p.times > 0"), parameters
-
-
-def _weigh(posting: Posting, weights: Sequence[float]) -> float:
-    if posting.part == GRAMS:
-        return weights[5] * posting.title
-    return posting.weighed([*weights[:3], 0.0, weights[4]])

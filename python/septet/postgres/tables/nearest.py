@@ -168,11 +168,7 @@ class Leg(NamedTuple):
 def entries(
     read: PostgresReading, space: Space, legs: Sequence[Leg], vectors: Sequence[Sequence[tuple[int, str, float]]]
 ) -> list[list[tuple[int, float]]]:
-    """Return rows and distances of the nearest entries by leg, as `nearest` does on a single server.
-
-    Args:
-        vectors: results of `nearest` on a cluster, by leg.
-    """
+    """Return rows and distances of the nearest entries by leg, from the vectors of `nearest` on a cluster."""
     vault, joined = read.vault, _BY[space.keyed_by]
     queries = [
         Statement(
@@ -186,9 +182,7 @@ def entries(
         )
         for leg, nearby in zip(legs, vectors)
     ]
-    rows = [
-        _nearest_rows(nearby, answer, leg.most) for leg, nearby, answer in zip(legs, vectors, together(read, queries))
-    ]
+    rows = [_nearest_rows(*answer) for answer in zip(vectors, together(read, queries), (leg.most for leg in legs))]
     # Too few entries pass, or too many are equally near: join all vectors with their entries.
     missing = [at for at, answer in enumerate(rows) if answer is None]
     again = [nearest(vault, space, *legs[at]) for at in missing]
@@ -239,11 +233,7 @@ def index_name(vault: VaultRow, space: Space) -> str:
 
 def sampled(vault: VaultRow, space: Space, limit: int, *, memories: bool) -> Statement:
     """Return the statement for sample keys, up to a limit, and vectors of entries, with memories if ``memories``."""
-    sql = _SAMPLED.format(
-        sent=sent(vault.vectors),
-        joined=_BY[space.keyed_by],
-        condition=searched(memories),
-    )
+    sql = _SAMPLED.format(sent=sent(vault.vectors), joined=_BY[space.keyed_by], condition=searched(memories))
     return Statement(sql, (vault.number, space.space, limit))
 
 

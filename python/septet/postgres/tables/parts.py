@@ -14,7 +14,7 @@ from septet.postgres.store.transactions import (
     hold_rows,
     locking,
 )
-from septet.postgres.tables.fragments import NAMED_PART, SPLIT, named, numbered, parent_named
+from septet.postgres.tables.fragments import BY_ID, BY_ROW, NAMED_PART, SPLIT, named, numbered, parent_named
 from septet.store.rules import COMPARED
 
 _Read = PostgresReading | PostgresWriting
@@ -24,10 +24,7 @@ _PARTS = (
     "SELECT p.row, p.id FROM septet.entries p "
     f"WHERE p.vault = %s AND p.parent = ANY(%s::text[]) AND p.live AND {NAMED_PART}"
 )
-_SPLIT_AT = (
-    "SELECT e.id FROM unnest(%s::bigint[]) AS w (row) JOIN septet.entries e ON e.vault = %s "
-    "AND e.bucket = %s + (w.row & 1023)::integer AND e.row = w.row WHERE e.live AND e.parent = e.id"
-)
+_SPLIT_AT = f"SELECT e.id FROM {BY_ROW} WHERE e.live AND e.parent = e.id"
 _TAKEN = (
     "SELECT e.id, e.parent FROM unnest(%s::integer[], %s::text[]) WITH ORDINALITY AS w (bucket, id, place) "
     "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id WHERE e.live ORDER BY w.place"
@@ -73,15 +70,11 @@ def _any_parts(read: _Read) -> bool:
 
 
 _COLUMNS = "row live kind parent id title description context tags grams created_at".split()
-_NAMED = ", ".join(f"p.{name}" for name in _COLUMNS)
-_ENTRIES = (
-    "FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) JOIN septet.entries p "
-    "ON p.vault = %s AND p.bucket = w.bucket AND p.id = w.id"
-)
-_STORED = f"SELECT {_NAMED} {_ENTRIES}"
-#: Columns of ``entries p`` that `history` compares.
-VERSION = f"p.updated_at, {', '.join(f'p.{name}' for name in COMPARED)}"
-_STORED_WHOLE = f"SELECT {_NAMED}, {VERSION} {_ENTRIES}"
+_NAMED = ", ".join(f"e.{name}" for name in _COLUMNS)
+_STORED = f"SELECT {_NAMED} FROM {BY_ID}"
+#: Columns of ``entries e`` that `history` compares.
+VERSION = f"e.updated_at, {', '.join(f'e.{name}' for name in COMPARED)}"
+_STORED_WHOLE = f"SELECT {_NAMED}, {VERSION} FROM {BY_ID}"
 _SPACES = "SELECT s.space, s.keyed_by FROM septet.spaces s WHERE s.vault = %s"
 _NUMBERS = "SELECT nextval('septet.row_numbers') FROM generate_series(1, %s::integer)"
 
@@ -126,9 +119,5 @@ def parents(ids: Iterable[str]) -> list[str]:
 
 
 def has_history(entry_id: str, parent: str | None, split: Collection[str]) -> bool:
-    """Return True if an entry has a history: parts do not, as each split rebuilds them.
-
-    Args:
-        split: the `parents` that were split.
-    """
+    """Return True if an entry has a history: parts do not, as each split rebuilds them; ``split`` are its `parents`."""
     return parent is None or parent != parent_named(entry_id) or parent not in split

@@ -47,11 +47,7 @@ def remove(write: PostgresWriting, rows: Sequence[int]) -> None:
 
 
 def ordered(part: PartTerms, buckets: NDArray[np.int64]) -> PostingOrder:
-    """Return the order of the postings of the last entries of a part, whose rows are not known yet.
-
-    Args:
-        buckets: buckets of these entries ``(n,)``.
-    """
+    """Return the order of the postings of the last ``n`` entries of a part; ``buckets`` ``(n,)`` are theirs."""
     first = len(part.has) - len(buckets)
     pairs = np.flatnonzero(part.entry >= first)
     names = [len(data).to_bytes(4, "big") + data for data in map(str.encode, part.terms)]
@@ -72,12 +68,10 @@ def put(
     memories: NDArray[np.bool_],
     orders: tuple[PostingOrder, PostingOrder] | None = None,
 ) -> None:
-    """Write the postings of entries.
+    """Write the postings of the last ``n`` entries of both parts.
 
     Args:
-        texts: terms of the columns; only the last ``n`` entries are written.
-        grams: grams of the same entries.
-        rows: rows of the written entries ``(n,)``.
+        rows: rows of these entries ``(n,)``.
         memories: True for each of them that is a memory ``(n,)``.
         orders: orders of both parts, if known.
     """
@@ -99,8 +93,7 @@ def expected(
 ) -> Iterator[tuple[object, ...]]:
     """Yield the expected postings of entries: row, part, term, bucket, memory, the columns, tokens."""
     for part, number in ((texts, TEXTS), (grams, GRAMS)):
-        counts = [[]] if part.counts is None else part.counts.tolist()
-        for entry, term, tf in zip(part.entry.tolist(), part.term.tolist(), counts):
+        for entry, term, tf in zip(part.entry.tolist(), part.term.tolist(), part.counts.tolist()):
             columns = tf if number == TEXTS else [tf[0] if at == _GRAMS_COLUMN else 0 for at in range(len(COLUMNS))]
             row = rows[entry]
             tokens = int(part.tokens[entry])
@@ -116,11 +109,7 @@ def _insert(
         return
     entries = part.entry[pairs] - first
     numbers = np.zeros((len(COLUMNS) + 1, len(pairs)), dtype=np.int64)
-    counts = part.counts[pairs] if part.counts is not None else np.ones((len(pairs), 1), dtype=np.int32)
-    if number == TEXTS:
-        numbers[: len(COLUMNS)] = counts.T
-    else:
-        numbers[_GRAMS_COLUMN] = counts[:, 0]
+    numbers[_columns(number)] = part.counts[pairs].T
     numbers[-1] = part.tokens[part.entry[pairs]]
     vault, numbered = write.vault.number, rows[entries]
     buckets = vault * STRIDE + numbered % STRIDE
@@ -142,15 +131,16 @@ def _blocks(
         head["fields"], head["vault"], head["bucket"], head["part"] = _FIELDS, vault, buckets[entries], number
         head["n1"], head["n2"], head["n3"] = 4, 4, 2
         tail["row"], tail["memory"], tail["n1"], tail["n2"] = rows[entries], memories[entries], 8, 1
-        counts = part.counts[pairs] if part.counts is not None else np.ones((len(pairs), 1), dtype=np.int32)
         tail["numbers"][:, :, 0] = 4
-        if number == TEXTS:
-            tail["numbers"][:, : len(COLUMNS), 1] = counts
-        else:
-            tail["numbers"][:, _GRAMS_COLUMN, 1] = counts[:, 0]
+        tail["numbers"][:, _columns(number), 1] = part.counts[pairs]
         tail["numbers"][:, len(COLUMNS), 1] = part.tokens[first + entries]
         spelt = [order.names[at] for at in part.term[pairs].tolist()]
         yield b"".join(chain.from_iterable(zip(_bytes(head), spelt, _bytes(tail))))
+
+
+def _columns(part: int) -> slice:
+    """Return the columns that have the frequencies of a part."""
+    return slice(len(COLUMNS)) if part == TEXTS else slice(_GRAMS_COLUMN, _GRAMS_COLUMN + 1)
 
 
 def _bytes(records: NDArray[np.void]) -> list[bytes]:

@@ -15,13 +15,14 @@ from septet.postgres.store.analysis import GRAMS, TEXTS
 from septet.postgres.store.pipeline import Statement
 from septet.postgres.tables.blocks import checked
 from septet.postgres.tables.counts import bucket_of_term, range_of
+from septet.postgres.tables.fulltext import alternatives
 from septet.query.plan import MOST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.postgres.store.vaults import VaultRow
-    from septet.postgres.tables.fulltext import Needed, Posting, TextLeg
+    from septet.postgres.tables.fulltext import Posting, TextLeg
     from septet.store.rows import Condition
 
 _OF_TERMS = """
@@ -81,12 +82,9 @@ def of_beginning(vault: VaultRow, stem: str) -> Statement:
 def begun(
     words: Mapping[str, Sequence[tuple[Any, ...]]], changes: Sequence[tuple[Any, ...]], phrases: Sequence[Posting]
 ) -> Begun:
-    """Return the stems of a cascade for counting and ranking.
+    """Return the stems of a cascade for counting and ranking, from the blocks of the words that begin with each.
 
-    Args:
-        words: blocks of the terms with each stem as prefix; none for phrases and the empty stem.
-        changes: as in `TermBlocks`.
-        phrases: postings of the phrases.
+    Phrases and the empty stem have none.
     """
     ranges = [(stem, stem + "\0") if " " in stem or not stem else range_of(stem) for stem in words]
     stems = [(low, high, blocks) if low else ("", "", []) for (low, high), blocks in zip(ranges, words.values())]
@@ -102,9 +100,6 @@ def ranked(leg: TextLeg, read: TermBlocks) -> list[tuple[Any, ...]]:
     """Return the best matches of a query: with every needed word first, then by score, then by row.
 
     Each has the number of all matches and of those with every needed word, its score and its row.
-
-    Raises:
-        StoreError: a block is damaged.
     """
     return _results(*_rank(leg, read, leg.most))
 
@@ -154,7 +149,7 @@ def _rank(leg: TextLeg, read: TermBlocks, most: int) -> tuple[NDArray[np.int64],
             weights=ranking.weights,
             average=ranking.average,
             constants=(ranking.k1, ranking.b),
-            needed=_alternatives(leg.needed, terms.terms),
+            needed=alternatives(leg.needed, terms.terms, 0),
             outside=[row for (row,) in read.outside],
             memories=leg.memories,
         )
@@ -168,36 +163,12 @@ def _phrase_postings(phrases: Sequence[Posting]) -> bytes:
     parts = []
     for number in (TEXTS, GRAMS):
         postings = [posting for posting in phrases if posting.part == number]
+        of_terms = np.array([places[posting.term] for posting in postings], dtype=np.int64)
+        of_entries = np.array([entries[posting.row] for posting in postings], dtype=np.int64)
+        counts = np.array([[p.id, p.title, p.description, p.context, p.tags] for p in postings], dtype=np.int32)
         tokens = np.zeros(len(phrases), dtype=np.int64)
-        for posting in postings:
-            tokens[entries[posting.row]] = posting.tokens
-        counts = [[p.id, p.title, p.description, p.context, p.tags] for p in postings]
-        parts.append(
-            (
-                number,
-                terms,
-                np.array([places[posting.term] for posting in postings], dtype=np.int64),
-                np.array([entries[posting.row] for posting in postings], dtype=np.int64),
-                np.array(counts, dtype=np.int32).reshape(-1, 5),
-                tokens,
-            )
-        )
+        tokens[of_entries] = [posting.tokens for posting in postings]
+        parts.append((number, terms, of_terms, of_entries, counts.reshape(-1, 5), tokens))
     rows = np.array([posting.row for posting in phrases], dtype=np.int64)
     memories = np.array([posting.memory for posting in phrases], dtype=np.bool_)
     return written_postings(parts, rows, memories, 0)
-
-
-def _alternatives(needed: Needed, terms: Sequence[str]) -> list[list[list[list[int]]]]:
-    """Return the alternatives for each needed word: a form of it, or all its pieces.
-
-    An alternative is a list of groups of places of terms; an entry must hold a term of each group.
-    """
-    alternatives = []
-    for word in range(needed.every):
-        pieces: dict[int, list[int]] = {}
-        for number, term, piece, _ in zip(*needed[:4]):
-            if number == word:
-                pieces.setdefault(piece, []).extend(at for at, name in enumerate(terms) if name == term)
-        forms = pieces.pop(0, None)
-        alternatives.append([groups for groups in ([] if forms is None else [forms], [*pieces.values()]) if groups])
-    return alternatives

@@ -29,13 +29,7 @@ _TEXTS = f"SELECT e.title, e.description, e.context, e.tags {_OUTSIDE}"
 
 
 class SpacesAndLinks(NamedTuple):
-    """Spaces and links of a vault.
-
-    Attributes:
-        linked: True if the vault has links.
-        spaces: nonempty spaces, in the order of creation.
-        indexed: measured recall of each space with an index, by number.
-    """
+    """True for a vault with links; its nonempty spaces in order; and the measured recall of those with an index."""
 
     linked: bool
     spaces: Sequence[Space]
@@ -62,11 +56,7 @@ def standing(vault: VaultRow) -> list[Statement]:
 
 
 def outside(vault: VaultRow, now: float, *, memories: bool) -> Statement:
-    """Return the statement for the number and a digest of the live entries not valid at a time (epoch seconds).
-
-    Args:
-        memories: include memories.
-    """
+    """Return the statement for the number and a digest of the live entries not valid at a time (epoch seconds)."""
     return Statement(_DIGEST.format(searched=searched(memories)), (vault.number, vault.all_buckets, now, now))
 
 

@@ -17,6 +17,8 @@ from septet.postgres.tables.fragments import FINDABLE, has_vectors, scalar, sear
 from septet.store.rows import State, TextSpace
 from septet.store.rules import joined
 
+_Read = PostgresReading | PostgresWriting
+
 _SPACE = (
     "SELECT s.space, s.model, s.dimensions, s.keyed_by, 0 FROM septet.spaces s WHERE s.vault = %s "
     "AND s.keyed_by = 'text' AND s.model = %s::text AND (%s::integer IS NULL OR s.dimensions = %s::integer) "
@@ -33,8 +35,6 @@ _MAKE = (
 _MOVE = "UPDATE septet.spaces SET state = %s::text WHERE vault = %s AND space = %s"
 _POOLING = "SELECT pooling FROM septet.spaces WHERE vault = %s AND space = %s"
 _SET_POOLING = "UPDATE septet.spaces SET pooling = %s::text WHERE vault = %s AND space = %s"
-_EMPTIED = "SELECT emptied_at FROM septet.spaces WHERE vault = %s AND space = %s"
-_SET_EMPTIED = "UPDATE septet.spaces SET emptied_at = %s WHERE vault = %s AND space = %s"
 #: Entries without a vector of their text, in a space, in their bucket.
 _WITHOUT = (
     "NOT EXISTS (SELECT 1 FROM septet.vectors v WHERE v.vault = e.vault AND v.space = %s AND v.key = e.text_hash "
@@ -45,15 +45,10 @@ _WHERE = (
     f"WHERE e.vault = %s AND e.text_hash = ANY(%s::text[]) AND e.live AND {_WITHOUT}"
 )
 _THERE = "SELECT DISTINCT v.key FROM septet.vectors v WHERE v.vault = %s AND v.space = %s AND v.key = ANY(%s::text[])"
-_MISSING = (
-    "SELECT DISTINCT ON (e.text_hash) e.text_hash, e.title, e.description, e.context FROM septet.entries e "
-    "WHERE e.vault = %s AND {asked} AND e.text_hash > %s::text ORDER BY e.text_hash LIMIT %s"
-)
+_BY_HASH = "SELECT DISTINCT ON (e.text_hash) e.text_hash, e.title, e.description, e.context FROM septet.entries e"
+_MISSING = f"{_BY_HASH} WHERE e.vault = %s AND {{asked}} AND e.text_hash > %s::text ORDER BY e.text_hash LIMIT %s"
 _COUNT_MISSING = "SELECT count(DISTINCT e.text_hash) FROM septet.entries e WHERE e.vault = %s AND {asked}"
-_OF_KEYS = (
-    "SELECT DISTINCT ON (e.text_hash) e.text_hash, e.title, e.description, e.context FROM septet.entries e "
-    "WHERE e.vault = %s AND e.text_hash = ANY(%s::text[]) AND {asked} ORDER BY e.text_hash"
-)
+_OF_KEYS = f"{_BY_HASH} WHERE e.vault = %s AND e.text_hash = ANY(%s::text[]) AND {{asked}} ORDER BY e.text_hash"
 _SOME = "SELECT v.key, v.bucket FROM septet.vectors v WHERE v.vault = %s AND v.space = %s LIMIT %s"
 _REMOVE = (
     "DELETE FROM septet.vectors v USING unnest(%s::text[], %s::integer[]) AS w (key, bucket) "
@@ -77,20 +72,19 @@ _TEXTS = (
     "SELECT DISTINCT e.text_hash FROM septet.entries e WHERE e.vault = %s AND e.text_hash = ANY(%s::text[]) AND e.live"
 )
 _EMBEDDED = (
-    "SELECT DISTINCT ON (e.text_hash) e.text_hash, e.title, e.description, e.context FROM septet.entries e "
-    "JOIN septet.vectors v ON v.vault = e.vault AND v.space = %s AND v.key = e.text_hash AND v.bucket = e.bucket "
-    f"WHERE e.vault = %s AND {FINDABLE} AND e.text_hash > %s::text "
+    f"{_BY_HASH} JOIN septet.vectors v ON v.vault = e.vault AND v.space = %s AND v.key = e.text_hash "
+    f"AND v.bucket = e.bucket WHERE e.vault = %s AND {FINDABLE} AND e.text_hash > %s::text "
     "AND octet_length(e.title) + octet_length(e.description) + octet_length(e.context) > %s "
     "ORDER BY e.text_hash LIMIT %s"
 )
 
 
-def text_spaces(read: PostgresReading | PostgresWriting) -> list[TextSpace]:
+def text_spaces(read: _Read) -> list[TextSpace]:
     rows = read.sql.execute(_SPACES.format(has_vectors=has_vectors(read.vault)), (read.vault.number,))
     return [TextSpace(Space._make(space), state, filled) for *space, state, filled in rows]
 
 
-def find_space(read: PostgresReading | PostgresWriting, model: str, dimensions: int | None = None) -> Space | None:
+def find_space(read: _Read, model: str, dimensions: int | None = None) -> Space | None:
     result = read.sql.execute(_SPACE, (read.vault.number, model, dimensions, dimensions)).fetchone()
     return None if result is None else Space._make(result)
 
@@ -121,7 +115,7 @@ def add_index(write: PostgresWriting) -> None:
     """Do nothing: the schema has the index over texts."""
 
 
-def is_left(read: PostgresReading | PostgresWriting, space: Space) -> bool:
+def is_left(read: _Read, space: Space) -> bool:
     return any(t.space == space and t.state == "left" for t in text_spaces(read))
 
 
@@ -166,7 +160,7 @@ def missing(
     return [(key, joined(parts)) for key, *parts in rows]
 
 
-def lacking(read: PostgresReading | PostgresWriting, space: Space | None, keys: Sequence[str]) -> list[str]:
+def lacking(read: _Read, space: Space | None, keys: Sequence[str]) -> list[str]:
     if space is None:
         return list(keys)
     present = _with_vectors(read, space, keys)
@@ -179,20 +173,14 @@ def of_keys(read: PostgresReading, keys: Sequence[str], *, memories: bool = Fals
     return {key: joined(parts) for key, *parts in rows}
 
 
-def count_missing(
-    read: PostgresReading | PostgresWriting,
-    space: Space | None,
-    *,
-    memories: bool = False,
-    beside: Sequence[Space] = (),
-) -> int:
+def count_missing(read: _Read, space: Space | None, *, memories: bool = False, beside: Sequence[Space] = ()) -> int:
     if space is not None and not coverage(read, space, memories=memories)[1]:
         return 0
     condition, numbers = _without_vectors(space, memories, beside)
     return scalar(read, _COUNT_MISSING.format(asked=condition), (read.vault.number, *numbers))
 
 
-def coverage(read: PostgresReading | PostgresWriting, space: Space, *, memories: bool = False) -> tuple[int, int]:
+def coverage(read: _Read, space: Space, *, memories: bool = False) -> tuple[int, int]:
     (counts,) = covered.of(read, [space], memories=memories)
     return counts.entries, counts.missing
 
@@ -204,11 +192,10 @@ def empty(write: PostgresWriting, space: Space, most: int) -> int:
         keys, buckets = map(list, zip(*page))
         removed = write.sql.execute(_REMOVE, (keys, buckets, write.vault.number, space.space))
         covered.note(write, [*map(Change._make, removed)], -1)
-    _note_removal(write, space)
     return len(page)
 
 
-def pooling(read: PostgresReading | PostgresWriting, space: Space) -> str | None:
+def pooling(read: _Read, space: Space) -> str | None:
     result = read.sql.execute(_POOLING, (read.vault.number, space.space)).fetchone()
     return None if result is None or result[0] is None else str(result[0])
 
@@ -227,12 +214,6 @@ def forget(write: PostgresWriting, space: Space, keys: Sequence[str]) -> None:
     hold_all(write)
     removed = write.sql.execute(_FORGET, (write.vault.number, space.space, list(keys)))
     covered.note(write, [*map(Change._make, removed)], -1)
-    _note_removal(write, space)
-
-
-def emptied_at(read: PostgresReading, space: Space) -> int:
-    """Return the generation of the last removal of vectors from a space, 0 without any."""
-    return scalar(read, _EMPTIED, (read.vault.number, space.space))
 
 
 def left_spaces(read: PostgresReading) -> list[Space]:
@@ -248,11 +229,7 @@ def drop_orphans(write: PostgresWriting) -> int:
     return sum(key not in live for _, key in removed)
 
 
-def _note_removal(write: PostgresWriting, space: Space) -> None:
-    write.sql.execute(_SET_EMPTIED, (write.generation, write.vault.number, space.space))
-
-
-def _with_vectors(read: PostgresReading | PostgresWriting, space: Space, keys: Sequence[str]) -> set[str]:
+def _with_vectors(read: _Read, space: Space, keys: Sequence[str]) -> set[str]:
     """Return the texts with a vector in a space, in any bucket."""
     return {key for (key,) in read.sql.execute(_THERE, (read.vault.number, space.space, list(keys)))}
 

@@ -16,7 +16,7 @@ from septet.postgres.store.pipeline import Statement
 from septet.postgres.store.transactions import PostgresReading, PostgresWriting
 from septet.postgres.tables import covered
 from septet.postgres.tables.covered import Change
-from septet.postgres.tables.fragments import has_vectors, named, numbered, vector_key
+from septet.postgres.tables.fragments import BY_ID, has_vectors, named, numbered, vector_key
 from septet.store.rows import GivenVectors, StoredVector
 from septet.store.rules import no_space
 
@@ -57,8 +57,7 @@ _AT_ROWS = (
     "ORDER BY w.at"
 )
 _AT_IDS = (
-    "SELECT e.id, {sent} FROM unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
-    "JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = w.id AND e.live "
+    f"SELECT e.id, {{sent}} FROM {BY_ID} AND e.live "
     "JOIN septet.vectors v ON v.vault = e.vault AND v.space = %s AND v.bucket = e.bucket AND v.key = {key}"
 )
 _GIVEN = (
@@ -95,7 +94,7 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
     if hashes:
         texts = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
         removed = write.sql.execute(_STALE, (*texts, write.vault.number))
-        covered.note_given(write, [*map(Change._make, removed)], -1)
+        covered.note(write, [*map(Change._make, removed)], -1, given=True)
 
 
 def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
@@ -115,9 +114,7 @@ def spaces(read: PostgresReading) -> list[Space]:
 
 
 def choose(read: PostgresReading, model: str | None, dimensions: int) -> Space | None:
-    """Return the space of a query vector; None if the vault has no vectors.
-
-    Without a model, the space of this dimension with most entries.
+    """Return the space of a query vector, without a model the fullest of this dimension; None without any vectors.
 
     Raises:
         VectorError: the vault has vectors, but none of this model and dimension.
@@ -198,10 +195,10 @@ class _Batch:
             samples = _core.row_keys(_core.unit_rows(matrix)).tolist()
             vectors = zip(places, packed(write.vault.vectors, matrix), samples)
             copied(write, [PackedVector(*place, vector, sample) for place, vector, sample in vectors], 0)
-            covered.note_given(write, [Change(*place, sample) for place, sample in zip(places, samples)], 1)
+            covered.note(write, [Change(*place, sample) for place, sample in zip(places, samples)], 1, given=True)
         if self._removed and not rows:
             write.settle()
-        covered.note_given(write, [*map(Change._make, removed)], -1)
+        covered.note(write, [*map(Change._make, removed)], -1, given=True)
         self._removed, self._rows = {}, {}
 
 
