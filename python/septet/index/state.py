@@ -223,12 +223,8 @@ class State(NamedTuple):
         if self.base is None:
             return self.more[start:stop]
         split = len(self.base)
-        return np.concatenate(
-            [
-                self.base.read(min(start, split), min(stop, split)),
-                self.more[max(start - split, 0) : max(stop - split, 0)],
-            ]
-        )
+        late = self.more[max(start - split, 0) : max(stop - split, 0)]
+        return np.concatenate([self.base.read(min(start, split), min(stop, split)), late])
 
     def read_at(self, positions: NDArray[np.int64]) -> Rows:
         """Return a copy of the vectors at positions."""

@@ -308,18 +308,12 @@ class VectorIndex:
         return index
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self._state
-        positions = state.names.positions()
+        state, names = self._state, self._state.names
+        positions = names.positions()
         with files.changed_files():
             rows = state.read_at(positions)
-        ids = None if state.names.stored is None and not state.names.dead else state.names.at(positions)
-        return {
-            "metric": state.metric,
-            "dimensions": self.dimensions,
-            "rows": rows,
-            "ids": ids,
-            "fresh": state.names.fresh,
-        }
+        ids = None if names.stored is None and not names.dead else names.at(positions)
+        return {"metric": state.metric, "dimensions": self.dimensions, "rows": rows, "ids": ids, "fresh": names.fresh}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         empty = State.empty(pickled["metric"], pickled["dimensions"])

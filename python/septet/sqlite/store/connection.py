@@ -163,7 +163,15 @@ def prepare(
         connection.execute("BEGIN IMMEDIATE")
         try:
             # Another process may have created or upgraded the vault during the wait for the lock.
-            _bring_up(connection, version_of(connection, path))
+            if version := version_of(connection, path):
+                upgrade(connection, version)
+            else:
+                for statement in _statements(schema()):
+                    connection.execute(statement)
+                identity = [("store_id", os.urandom(16).hex()), ("generation", 0)]
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", identity)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.execute("COMMIT")
         except BaseException:
             # An interrupt may come after the commit, and a full disk may have ended the transaction.
@@ -195,20 +203,6 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
     if tables:
         raise NotAVault(f"{path} is a database of another program: give the vault a file of its own")
     return 0
-
-
-def _bring_up(connection: sqlite3.Connection, version: int) -> None:
-    """Create a vault in an empty database, or upgrade an older vault."""
-    if not version:
-        for statement in _statements(schema()):
-            connection.execute(statement)
-        connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("store_id", os.urandom(16).hex()), ("generation", 0)]
-        )
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    else:
-        upgrade(connection, version)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def schema() -> str:

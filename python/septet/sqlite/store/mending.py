@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,17 +89,12 @@ def scrub(store: SqliteStore) -> list[str]:
             busy, problems = False, [*problems, f"the log could not be emptied ({store_error(fault, store.file)})"]
     if busy:
         problems.append("a search that has not ended keeps bytes of secrets in the log: redact again when it has")
-    return problems + _put_aside(store.file)
-
-
-def _put_aside(file: str) -> list[str]:
-    """Report the WALs that were renamed when the vault's file was replaced."""
-    path = Path(file)
-    try:
-        names = sorted(entry.name for entry in path.parent.iterdir() if entry.name.startswith(f"{path.name}.before-"))
-    except OSError:
-        return []
-    return [f"{path.parent / name} was put aside and may hold secrets: delete it" for name in names]
+    # WALs that were renamed when the vault's file was replaced.
+    path = Path(store.file)
+    with suppress(OSError):
+        aside = sorted(entry.name for entry in path.parent.iterdir() if entry.name.startswith(f"{path.name}.before-"))
+        problems += [f"{path.parent / name} was put aside and may hold secrets: delete it" for name in aside]
+    return problems
 
 
 def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
@@ -111,22 +105,20 @@ def set_aside(store: SqliteStore, known: Sequence[Unsound]) -> bool:
         faults, _ = unsound_rows(store.file)
         if not set(faults) - set(known):
             return False
+
+        def connected(connect: Callable[[], Connection]) -> Connection:
+            connection = connect()
+            try:
+                hide(connection, faults)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
         with suppress(sqlite3.Error, StoreError):
-            via = partial(_connected, rows=faults)
-            via(store._connect).close()
-            store.search_by(via, PartReading, faults)
+            connected(store._connect).close()
+            store.search_by(connected, PartReading, faults)
     return store.left_out is not known
-
-
-def _connected(connect: Callable[[], Connection], rows: Sequence[Unsound]) -> Connection:
-    """Return a connection with rows hidden."""
-    connection = connect()
-    try:
-        hide(connection, rows)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 class SqliteSettings(NamedTuple):

@@ -193,16 +193,13 @@ def _refuse_others(target: Path) -> None:
     """Refuse a file that SQLite cannot read, unless it is a damaged vault that no process has open."""
     with target.open("r+b") as file:
         head = file.read(100)
-        if head and (head[:16] != b"SQLite format 3\0" or head[68:72] != _APPLICATION):
+        if head and (head[:16] != b"SQLite format 3\0" or head[68:72] != APPLICATION_ID.to_bytes(4, "big")):
             raise NotAVault(f"{target} is not a vault: move it away, or name another place for the vault")
         try:
             # The bytes locked by SQLite's readers, in WAL mode as long as they have the file open.
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000000 + 2)
         except OSError as fault:
             raise _busy(target) from fault
-
-
-_APPLICATION = APPLICATION_ID.to_bytes(4, "big")
 
 
 def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Path]]:
@@ -323,11 +320,7 @@ def copy_to(
 
 
 def copied(
-    source: sqlite3.Connection,
-    part: str,
-    target: str,
-    file: str,
-    progress: Callable[[int, int], None] | None = None,
+    source: sqlite3.Connection, part: str, target: str, file: str, progress: Callable[[int, int], None] | None = None
 ) -> None:
     """Copy a connection's database to an empty file, without a WAL; see `copy_to`."""
     try:

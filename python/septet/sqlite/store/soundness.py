@@ -356,17 +356,14 @@ def _wrong_meta(key: str, value: Any) -> tuple[str, str] | None:
     elif key.startswith("device:"):
         sound, expected = type(value) is str and value.isdecimal(), "a number in digits"
     elif key.startswith("staged:"):
-        sound, expected = _is_pair(value), "a JSON list of two"
+        expected = "a JSON list of two"
+        try:
+            sound = len(json_of(value, list)) == 2
+        except StoreError:
+            sound = False
     else:
         return None
     return None if sound else ("value", f"{shown(value)}; expected {expected}")
-
-
-def _is_pair(text: str) -> bool:
-    try:
-        return len(json_of(text, list)) == 2
-    except StoreError:
-        return False
 
 
 _MORE: Mapping[tuple[str, str], _Wrong] = {

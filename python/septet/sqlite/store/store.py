@@ -18,14 +18,7 @@ from septet.sqlite.store.connection import BUSY_TIMEOUT_S, MEMORY, SQLITE_FAULTS
 from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, place_note, sign, writer_of
 from septet.sqlite.store.soundness import Unsound, traced
 from septet.sqlite.tables import LOCAL
-from septet.system.forks import (
-    Connection,
-    close_before_forks,
-    is_open,
-    may_use_copies,
-    renew_in_children,
-    using_sqlite,
-)
+from septet.system.forks import Connection, close_before_forks, is_open, may_use_copies, renew_in_children, using_sqlite
 
 IDLE_READERS = 8
 #: Maximum wait of `close` for reads of other threads, in seconds.

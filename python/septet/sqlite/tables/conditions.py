@@ -53,8 +53,7 @@ def validity(now: float) -> Condition:
 
 def conjunction(parts: Mapping[str, Condition] | Sequence[Condition]) -> Condition:
     """Join conditions by AND."""
-    listed = list(parts.values()) if isinstance(parts, Mapping) else list(parts)
-    return _joined(listed, " AND ", "1")
+    return _joined(parts.values() if isinstance(parts, Mapping) else parts, " AND ", "1")
 
 
 def holding_all(words: Iterable[tuple[Sequence[str], Sequence[str]]], tables: Sequence[str]) -> Condition:
@@ -133,10 +132,14 @@ def _compare(item: Compare) -> Condition:
     if item.operator in ("$ne", "$nin"):
         return _negated(_compare(replace(item, operator="$eq" if item.operator == "$ne" else "$in")))
     in_json = item.field == "tags" or item.field.startswith("attrs.")
-    if item.operator == "$all":
-        return _every_json(item) if in_json else _every(item)
     if in_json:
-        return _compare_json(item)
+        return _every_json(item) if item.operator == "$all" else _compare_json(item)
+    if item.operator == "$all":
+        # A column has one value.
+        values = list(dict.fromkeys(values_of(item)))
+        if len(values) != 1:
+            return Condition("0" if values else "1")
+        return _compare(replace(item, operator="$eq", value=values[0]))
     column = f"e.{item.field}"
     if item.operator == "$exists":
         return Condition(f"{column} IS {'NOT ' if item.value else ''}NULL")
@@ -151,14 +154,6 @@ def _compare(item: Compare) -> Condition:
     if item.value is None:
         return Condition(f"{column} IS NULL")
     return Condition(f"{column} {_COMPARISONS[item.operator]} ?", (item.value,))
-
-
-def _every(item: Compare) -> Condition:
-    """Translate ``$all`` on a column, which has one value."""
-    values = list(dict.fromkeys(values_of(item)))
-    if not values:
-        return Condition("1")
-    return Condition("0") if len(values) > 1 else _compare(replace(item, operator="$eq", value=values[0]))
 
 
 def _every_json(item: Compare) -> Condition:

@@ -16,7 +16,6 @@ from septet.ranking.pool import Candidate, json_text, searched_text
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import history, indexing, links, texts
 from septet.sqlite.tables.fragments import FINDABLE, listed, searchable
-from septet.sqlite.tables.marks import generation_of
 from septet.store.rows import CANDIDATE, EntryRow, Keeping, MissingRows
 from septet.store.rules import SELECTED, same
 from septet.store.typed import TextCount, typed, typed_pages
@@ -206,7 +205,9 @@ def begin_anew(write: SqliteWriting) -> None:
 
 def purged_at(read: SqliteReading) -> int:
     """Return the latest generation in which a purged row was deleted; 0 if none was purged."""
-    return generation_of(read, "purged")
+    row = read.sql.execute("SELECT value FROM meta WHERE key = 'purged'").fetchone()
+    # After an invalid value, no earlier snapshot can be trusted.
+    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def count(read: SqliteReading) -> int:

@@ -278,11 +278,7 @@ def _with_one_frequency(read: SqliteReading, plan: SearchPlan, of_entries: str) 
 
 
 def _run(
-    read: SqliteReading,
-    scores: Sequence[_Scored],
-    tail: str,
-    parameters: Sequence[object],
-    only: Sequence[int] | None,
+    read: SqliteReading, scores: Sequence[_Scored], tail: str, parameters: Sequence[object], only: Sequence[int] | None
 ) -> tuple[list[int], list[float]]:
     # The plus prevents row by row look-ups in FTS5, each of which would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"

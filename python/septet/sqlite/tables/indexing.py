@@ -84,8 +84,11 @@ def index(write: SqliteWriting, rows: Sequence[int], *, after: int, expected: in
     """
     if not write.indexes:
         return
-    if expected >= MANY:
-        _widen(write)
+    for t in _TABLES if expected >= MANY else ():
+        # The setting is stored in the file.
+        size = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
+        if size is None or size[0] != BUFFER_BYTES:
+            write.sql.execute(f"INSERT INTO {t.name} ({t.name}, rank) VALUES ('hashsize', ?)", (BUFFER_BYTES,))
     ids = json.dumps(rows)
     for t in _TABLES:
         into = f"INSERT INTO {t.name} (rowid, {t.columns}) SELECT e.row, {t.values} FROM"
@@ -197,11 +200,3 @@ def totals(read: SqliteReading, table: Literal["entries_fts", "grams_fts", "memo
             numbers.append(value)
             value = 0
     return Totals(numbers[0], sum(numbers[1:])) if numbers else Totals(0, 0)
-
-
-def _widen(write: SqliteWriting) -> None:
-    """Enlarge FTS5's buffers; the setting is stored in the file."""
-    for t in _TABLES:
-        size = write.sql.execute(f"SELECT v FROM {t.name}_config WHERE k = 'hashsize'").fetchone()
-        if size is None or size[0] != BUFFER_BYTES:
-            write.sql.execute(f"INSERT INTO {t.name} ({t.name}, rank) VALUES ('hashsize', ?)", (BUFFER_BYTES,))

@@ -37,13 +37,6 @@ def has_table(read: SqliteReading, name: str) -> bool:
     return read.sql.execute("SELECT 1 FROM main.sqlite_master WHERE name = ?", (name,)).fetchone() is not None
 
 
-def generation_of(read: SqliteReading, key: str) -> int:
-    """Return a generation stored in ``meta``; 0 if there is none."""
-    value = value_of(read, key)
-    # After an invalid value, no earlier snapshot can be trusted.
-    return 0 if value is None else value if type(value) is int else read.generation
-
-
 #: The note on such a file until it is read again.
 ALTERED = "chunks of it were changed or deleted in the vault; a sync with force makes them what the file says"
 

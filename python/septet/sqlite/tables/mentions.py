@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, THESE, listed
-from septet.sqlite.tables.marks import has_table
 
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"
@@ -89,7 +88,10 @@ def aliases_of(read: SqliteReading | SqliteWriting, files: Iterable[int]) -> set
 
 def any_files(read: SqliteReading) -> bool:
     """Return True if the vault has files; older schemas lack the table."""
-    return has_table(read, "files") and read.sql.execute("SELECT 1 FROM files LIMIT 1").fetchone() is not None
+    exists = "SELECT 1 FROM main.sqlite_master WHERE name = 'files'"
+    if read.sql.execute(exists).fetchone() is None:
+        return False
+    return read.sql.execute("SELECT 1 FROM files LIMIT 1").fetchone() is not None
 
 
 def chunks_named(read: SqliteReading, query: str) -> dict[int, int]:
@@ -109,18 +111,14 @@ def chunks_named(read: SqliteReading, query: str) -> dict[int, int]:
     )
     rows = read.sql.execute(sql, (name, MOST_FILES)).fetchall()
     exact = [(-_exactness(folded, name, *file[1:]), file[1], file[0]) for file in rows]
-    return _chunks(read, sorted(match for match in exact if match[0]))
-
-
-def _chunks(read: SqliteReading, files: Iterable[tuple[int, str, str]]) -> dict[int, int]:
-    rows: dict[int, int] = {}
+    chunks: dict[int, int] = {}
     sql = f"SELECT e.row FROM entries e WHERE e.parent = ? AND {FINDABLE} ORDER BY e.first_line, e.row LIMIT ?"
-    for exactness, _, file_id in files:
-        if len(rows) >= MOST_CHUNKS:
+    for exactness, _, file_id in sorted(match for match in exact if match[0]):
+        if len(chunks) >= MOST_CHUNKS:
             break
-        for (row,) in read.sql.execute(sql, (file_id, MOST_CHUNKS - len(rows))):
-            rows[row] = -exactness
-    return rows
+        for (row,) in read.sql.execute(sql, (file_id, MOST_CHUNKS - len(chunks))):
+            chunks[row] = -exactness
+    return chunks
 
 
 def _exactness(query: str, name: str, path: str, name_in_root: str, root_name: str, root_path: str) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, THESE, searchable, vector_key
-from septet.sqlite.tables.marks import generation_of, set_value, value_of
+from septet.sqlite.tables.marks import set_value, value_of
 from septet.sqlite.tables.vectors import sized, typed_spaces
 from septet.store.rows import State, StoredVector, TextSpace
 from septet.store.rules import joined
@@ -180,15 +180,16 @@ def embedded(read: SqliteReading, space: Space, *, over_bytes: int, after: str, 
 
 def forget(write: SqliteWriting, space: Space, keys: Sequence[str]) -> None:
     write.sql.execute(
-        f"DELETE FROM vectors WHERE space = ? AND (key IN {THESE} OR {_NO_TEXT})",
-        (space.space, json.dumps(list(keys))),
+        f"DELETE FROM vectors WHERE space = ? AND (key IN {THESE} OR {_NO_TEXT})", (space.space, json.dumps(list(keys)))
     )
     _note_removal(write, space)
 
 
 def emptied_at(read: SqliteReading, space: Space) -> int:
     """Return the generation in which vectors of a space were last removed; 0 if none were."""
-    return generation_of(read, f"emptied:{space.space}")
+    row = read.sql.execute("SELECT value FROM meta WHERE key = ?", (f"emptied:{space.space}",)).fetchone()
+    # As in `entries.purged_at`.
+    return 0 if row is None else row[0] if type(row[0]) is int else read.generation
 
 
 def left_spaces(read: SqliteReading) -> list[Space]:
