@@ -10,10 +10,9 @@ pytest.importorskip("starlette")
 
 from septet import Vault
 from septet.server.app import make_app
-from septet.server.bodies import ClientDisconnected
-from septet.server.room import Room
+from septet.server.exchange import ClientDisconnected
+from septet.server.room import MOST_SPOOLED, Room, Spool
 from septet.server.settings import Settings
-from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.served import Served
 
 

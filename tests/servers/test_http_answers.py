@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import StoreError, Vault
-from septet.server import health
+from septet.server import metrics
 from septet.server.access_log import AccessLog
 from septet.server.bulk import OPERATIONS
 from septet.server.settings import Settings
@@ -113,7 +113,7 @@ def test_a_vault_that_cannot_be_read_is_not_ready(vault, monkeypatch):
         answer = ask.get(f"{url}readyz")
         assert (answer.status_code, answer.json()) == (503, {"status": "failed", "notes": ["store_error"]})
         assert ask.get(f"{url}healthz").status_code == 200
-    assert health.WAIT_S == 5
+    assert metrics.WAIT_S == 5
 
 
 @pytest.mark.parametrize(

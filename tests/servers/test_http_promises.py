@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn")
 
 from septet import Vault, errors
 from septet.cli.commands.serving import serve
-from septet.server import health
+from septet.server import metrics
 from septet.service.faults import fault_of
 from serving import ask, served, serving
 
@@ -118,7 +118,7 @@ def test_an_error_of_the_library_has_its_code_and_the_status_of_the_page(error, 
 
 
 def test_it_is_not_ready_when_the_vault_cannot_be_read_in_time(vault, monkeypatch):
-    monkeypatch.setattr(health, "WAIT_S", 0.2)
+    monkeypatch.setattr(metrics, "WAIT_S", 0.2)
     gate, search = Event(), vault.search
     monkeypatch.setattr(vault, "search", lambda *given, **named: gate.wait(30) and search(*given, **named))
     with serving(vault) as url:

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from septet.server import access_log, admission, bodies, bulk, running, spool, streaming
+from septet.server import access_log, admission, bodies, bulk, room, running, streaming
 from septet.server.settings import Settings
 from septet.service.tools import MOST_BODY
 from serving import CLOSE, LITTLE, ask, connected, head, long_answers, raw, served, serving
@@ -125,7 +125,7 @@ def test_bodies_that_came_in_part_share_a_room_and_the_slowest_gives_way(vault, 
 )
 def test_a_client_that_takes_nothing_of_its_answer_is_disconnected(vault, monkeypatch, request_):
     monkeypatch.setattr(running, "TAKE_S", 0.5)
-    monkeypatch.setattr(spool, "MOST_WAITING", 1 << 20)
+    monkeypatch.setattr(room, "MOST_WAITING", 1 << 20)
     with serving(vault) as url, connected(url, takes=LITTLE) as [sock]:
         sock.sendall(request_)
         if b"bulk" in request_:
@@ -156,7 +156,7 @@ def test_answers_that_nobody_takes_share_a_room_and_the_slowest_gives_way(vault,
 
 
 def test_answers_to_lines_wait_in_a_file_of_bounded_size_and_no_line_is_read_beyond_it(vault, monkeypatch):
-    monkeypatch.setattr(spool, "MOST_WAITING", 2 << 20)
+    monkeypatch.setattr(room, "MOST_WAITING", 2 << 20)
     made = []
 
     class Noted(tempfile.SpooledTemporaryFile):
@@ -164,7 +164,7 @@ def test_answers_to_lines_wait_in_a_file_of_bounded_size_and_no_line_is_read_bey
             super().__init__(*given)
             made.append(self)
 
-    monkeypatch.setattr(spool, "SpooledTemporaryFile", Noted)
+    monkeypatch.setattr(room, "SpooledTemporaryFile", Noted)
     with serving(vault) as url, connected(url, takes=LITTLE) as [sock]:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LITTLE)
         sock.sendall(head("/v1/bulk", 10**9))
@@ -266,8 +266,8 @@ def test_the_page_on_operations_names_the_bounds():
     page = " ".join((Path(__file__).parents[2] / "docs" / "operations.md").read_text().split())
     for said in (
         f"{bodies.MOST_READ >> 20} MiB of bodies",
-        f"{spool.MOST_WAITING >> 20} MiB of answers",
-        f"{spool.MOST_SPOOLED >> 20} MiB for all bulks",
+        f"{room.MOST_WAITING >> 20} MiB of answers",
+        f"{room.MOST_SPOOLED >> 20} MiB for all bulks",
         f"{running.MOST_UNTAKEN >> 20} MiB in all",
         f"{running.LEAST_TAKEN >> 10} KiB of its answer in {running.TAKE_S:g} s",
         f"A head comes within {running.HEAD_S:g} s",
@@ -279,7 +279,7 @@ def test_the_page_on_operations_names_the_bounds():
         f"without requests is kept for {running.KEEP_S} s",
         f"A head has {running.MOST_HEAD >> 10} KiB, a body {Settings().max_body // 10**6} MB",
         f"(a message of MCP {MOST_BODY // 10**6} MB)",
-        f"wait in memory ({spool.IN_MEMORY >> 20} MiB)",
+        f"wait in memory ({room.IN_MEMORY >> 20} MiB)",
         f"which waits {streaming.WAIT_S:g} s for a place",
         f"{bulk.MOST_AT_A_TURN} lines at a time, one body after the other",
         f"each after up to {admission.GIVE_WAY_S * 1e3:g} ms",

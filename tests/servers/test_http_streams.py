@@ -14,9 +14,8 @@ pytest.importorskip("uvicorn")
 from septet import Federation, StoreError, Vault
 from septet.server.admission import Admission
 from septet.server.bulk import Bulk
-from septet.server.room import Room
+from septet.server.room import MOST_SPOOLED, Room, Spool
 from septet.server.settings import Settings
-from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.served import Served
 from serving import ask, serving
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import septet
-from septet.server.entry_operations import HTTP_OPERATIONS
+from septet.server.calling import HTTP_OPERATIONS
 
 PAGE = Path(septet.__file__).parent / "server" / "page"
 SCRIPTS = sorted(PAGE.rglob("*.js"))

@@ -95,17 +95,13 @@ class AccessLog(logging.Handler):
             if lost := self._dropped:
                 self._dropped = 0
                 batch.insert(0, {"time": time.time(), "level": "warning", "message": f"{lost} lines were dropped"})
-            text = "".join(f"{_escaped(line)}\n" for line in batch if line is not None)
+            text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in batch if line is not None)
             try:
-                self._stream.write(text)
+                # DEL is ASCII, so JSON does not escape it.
+                self._stream.write(text.replace("\x7f", "\\u007f"))
                 self._stream.flush()
             except (OSError, ValueError):
                 # The disk is full or the reader has gone: requests must be answered all the same.
                 pass
             for _ in range(count):
                 self._lines.task_done()
-
-
-def _escaped(line: dict[str, Any]) -> str:
-    # DEL is ASCII, so JSON does not escape it.
-    return json.dumps(line, separators=(",", ":")).replace("\x7f", "\\u007f")

@@ -12,16 +12,14 @@ from typing import Any, TypeVar
 import anyio
 from starlette.types import Receive
 
-from septet.server.bodies import MOST_READ, ClientDisconnected, whole
+from septet.server.bodies import MOST_READ, disconnected
+from septet.server.exchange import ClientDisconnected, RequestError
 from septet.server.room import Room
-from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import CallerFault
 
 _Result = TypeVar("_Result")
 
-#: Methods whose request is in the query string.
-IN_QUERY = frozenset({"GET", "HEAD", "DELETE"})
 #: Maximum time that a line of a body waits for other requests, in seconds.
 GIVE_WAY_S = 0.005
 #: Delay before a task watches for a disconnect, in seconds: short requests do without.
@@ -31,7 +29,7 @@ AGAIN = {"Retry-After": "1"}
 
 
 class Admission:
-    """Reads bodies, assigns places, and enforces deadlines.
+    """Assigns places, and enforces deadlines.
 
     Attributes:
         bodies: the room shared by incoming bodies.
@@ -46,29 +44,11 @@ class Admission:
         self._quiet = asyncio.Event()
         self._quiet.set()
 
-    async def body(self, scope: Any, receive: Receive, most: int | None) -> bytes:
-        """Return the body of a request; empty if its fields are in the query string.
-
-        Args:
-            most: maximum size in bytes; None for `Settings.max_body`.
-
-        Raises:
-            RequestError: as `whole`.
-            ClientDisconnected: the client disconnected.
-        """
-        if scope["method"] in IN_QUERY:
-            return b""
-        return await whole(scope, receive, self._settings, self.bodies, most)
-
     async def at_once(self, work: Callable[[], Coroutine[Any, Any, _Result]], receive: Receive) -> _Result:
-        """Return the result of work for which a client waits, occupying a place.
-
-        Args:
-            receive: of a request whose body was read to its end.
+        """Return the result of work for which a client waits, occupying a place; as `without_place`.
 
         Raises:
-            RequestError: all places are taken (503), or the deadline has passed (504).
-            ClientDisconnected: the client disconnected.
+            RequestError: all places are taken (503), too.
         """
         if self._places.locked():
             message = f"{self._settings.most_requests} requests are running: retry later"
@@ -84,8 +64,43 @@ class Admission:
                     self._quiet.set()
 
     async def without_place(self, work: Callable[[], Coroutine[Any, Any, _Result]], receive: Receive) -> _Result:
-        """Run work without a place, for routes that must always answer, such as the health check."""
-        return await _in_time(work(), receive, self._settings.deadline_s)
+        """Return the result of work without a place; cancel it at the deadline, and when the client disconnects.
+
+        Args:
+            receive: of a request whose body was read to its end.
+
+        Raises:
+            RequestError: the deadline has passed (504).
+            ClientDisconnected: the client disconnected.
+        """
+        loop, deadline_s = asyncio.get_running_loop(), self._settings.deadline_s
+        task = loop.create_task(work())
+        faults: list[Exception] = []
+        watchers: list[asyncio.Task[None]] = []
+
+        def end(fault: Exception) -> None:
+            faults.append(fault)
+            task.cancel()
+
+        async def watch() -> None:
+            await disconnected(receive)
+            end(ClientDisconnected())
+
+        timers = (
+            loop.call_later(deadline_s, end, _too_late(deadline_s)),
+            loop.call_later(LOOK_AFTER_S, lambda: watchers.append(loop.create_task(watch()))),
+        )
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if faults:
+                raise faults[0] from None
+            raise
+        finally:
+            for timer in timers:
+                timer.cancel()
+            for watcher in watchers:
+                watcher.cancel()
 
     async def after_others(self) -> None:
         """Let waiting requests run first, for at most `GIVE_WAY_S`."""
@@ -110,44 +125,3 @@ class Admission:
 def _too_late(deadline_s: float) -> RequestError:
     """Return the error of work that exceeds the deadline."""
     return RequestError(CallerFault("deadline", f"no answer within {deadline_s:g} s", 504))
-
-
-async def _in_time(work: Coroutine[Any, Any, _Result], receive: Receive, deadline_s: float) -> _Result:
-    """Return the result of work; cancel it at the deadline, and when the client disconnects.
-
-    Args:
-        receive: of a request whose body was read to its end.
-
-    Raises:
-        RequestError: it took longer than ``deadline_s`` (504).
-        ClientDisconnected: the client disconnected.
-    """
-    loop = asyncio.get_running_loop()
-    task = loop.create_task(work)
-    faults: list[Exception] = []
-    watchers: list[asyncio.Task[None]] = []
-
-    def end(fault: Exception) -> None:
-        faults.append(fault)
-        task.cancel()
-
-    async def watch() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        end(ClientDisconnected())
-
-    timers = (
-        loop.call_later(deadline_s, end, _too_late(deadline_s)),
-        loop.call_later(LOOK_AFTER_S, lambda: watchers.append(loop.create_task(watch()))),
-    )
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if faults:
-            raise faults[0] from None
-        raise
-    finally:
-        for timer in timers:
-            timer.cancel()
-        for watcher in watchers:
-            watcher.cancel()

@@ -7,28 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from septet.server.access_log import AccessLog
 from septet.server.admission import AGAIN, Admission
-from septet.server.bodies import ClientDisconnected
-from septet.server.calling import Caller, MountedMcp, Tools
-from septet.server.entry_operations import HTTP_OPERATIONS
-from septet.server.exchange import CURRENT, Exchange, encoded, failed, reply
+from septet.server.bodies import whole
+from septet.server.calling import HTTP_OPERATIONS, Caller, MountedMcp, Tools
+from septet.server.exchange import CURRENT, ClientDisconnected, Exchange, RequestError, encoded, failed, reply
 from septet.server.guard import Guard, expect_scope, scope_of
-from septet.server.health import Health
-from septet.server.metrics import CONTENT_TYPE, Metrics
+from septet.server.metrics import CONTENT_TYPE, Health, Metrics
 from septet.server.openapi import document
 from septet.server.page_files import PageFile, docs_page, page_files
-from septet.server.routing import Endpoint, RequestError, Route, RouteMatch, Routes
 from septet.server.settings import Settings
 from septet.server.streaming import Streams
 from septet.service.faults import CallerFault, fault_of
+from septet.service.operations import Operation
 from septet.service.served import Served
 from septet.service.tier_calls import TIER
 from septet.service.tools import MOST_BODY
@@ -44,6 +43,8 @@ HEADERS = {
 }
 #: Paths without a token, also answered while the server stops.
 OPEN = frozenset({b"/healthz", b"/readyz"})
+#: The part of a path that is a field.
+_ID = "{id}"
 STOPPING = CallerFault("stopping", "the server is stopping", 503)
 
 
@@ -63,7 +64,7 @@ class App:
 
     Attributes:
         running: number of requests in progress.
-        stopping: True if further requests are refused.
+        stopping: True to refuse further requests; those in progress continue.
     """
 
     def __init__(self, served: Served, settings: Settings, log: AccessLog | None) -> None:
@@ -79,23 +80,19 @@ class App:
         self._docs: PageFile | None = None
         self.stopping = False
         self.running = 0
-        routes = [
-            Route("GET", "/healthz", Endpoint(self._healthz)),
-            Route("GET", "/readyz", Endpoint(self._readyz)),
-            Route("GET", "/metrics", Endpoint(self._metrics_page)),
-            Route("GET", "/openapi.json", Endpoint(self._openapi)),
-            Route("POST", "/v1/tools/call", Endpoint(Tools(served).call)),
-            Route("POST", "/v1/bulk", Endpoint(self._streams.bulk, 0)),
-            Route("GET", "/v1/export", Endpoint(self._streams.export)),
-            Route("POST", "/mcp", Endpoint(self._mcp.answer, MOST_BODY)),
-            Route(*TIER.route, TIER),
-        ]
-        routes += [Route(*operation.route, operation) for operation in HTTP_OPERATIONS.values()]
-        self._routes = Routes(routes)
-
-    def begin_stop(self) -> None:
-        """Refuse further requests; those in progress continue."""
-        self.stopping = True
+        self._routes = Routes(
+            {
+                ("GET", "/healthz"): Endpoint(self._healthz),
+                ("GET", "/readyz"): Endpoint(self._readyz),
+                ("GET", "/metrics"): Endpoint(self._metrics_page),
+                ("GET", "/openapi.json"): Endpoint(self._openapi),
+                ("POST", "/v1/tools/call"): Endpoint(Tools(served).call),
+                ("POST", "/v1/bulk"): Endpoint(self._streams.bulk, 0),
+                ("GET", "/v1/export"): Endpoint(self._streams.export),
+                ("POST", "/mcp"): Endpoint(self._mcp.answer, MOST_BODY),
+                **{operation.route: operation for operation in (TIER, *HTTP_OPERATIONS.values())},
+            }
+        )
 
     def end(self) -> None:
         """Stop background tasks."""
@@ -133,13 +130,22 @@ class App:
             if file is not None:
                 exchange.route = "page"
                 return file.response(scope)
-            match = self._routes.find(exchange.method, path)
-            exchange.route = match.route
+            route, target, named = self._routes.find(exchange.method, path)
+            exchange.route = route
             if path not in OPEN:
-                expect_scope(exchange.scope, scope_of(match.route, match.target), f"{exchange.method} {match.route}")
+                expect_scope(exchange.scope, scope_of(route, target), f"{exchange.method} {route}")
                 if self.stopping:
                     raise RequestError(STOPPING, {**AGAIN, "Connection": "close"})
-            return await self._run_route(scope, receive, exchange, match)
+            most = target.most_body if isinstance(target, Endpoint) else None
+            body = b"" if most == 0 else await whole(scope, receive, self._settings, self._admission.bodies, most)
+            work: Callable[[], Coroutine[Any, Any, ASGIApp]]
+            if isinstance(target, Endpoint):
+                work = partial(target.handler, scope, body, exchange)
+            else:
+                work = partial(self._caller.answer, scope, body, target, named, exchange)
+            # Lines of a body take places one by one.
+            begin = self._admission.without_place if path in OPEN or most == 0 else self._admission.at_once
+            return await begin(work, receive)
         except RequestError as error:
             return failed(error.fault, error.headers)
         except ClientDisconnected:
@@ -156,19 +162,6 @@ class App:
             return self._files.get(path)
         self._docs = self._docs or docs_page(document(token=self._settings.wants_token))
         return self._docs
-
-    async def _run_route(self, scope: Scope, receive: Receive, exchange: Exchange, match: RouteMatch) -> ASGIApp:
-        target, admission = match.target, self._admission
-        most = target.most_body if isinstance(target, Endpoint) else None
-        body = b"" if most == 0 else await admission.body(scope, receive, most)
-        work: Callable[[], Coroutine[Any, Any, ASGIApp]]
-        if isinstance(target, Endpoint):
-            work = partial(target.handler, scope, body, exchange)
-        else:
-            work = partial(self._caller.answer, scope, body, target, match.named, exchange)
-        # Lines of a body take places one by one.
-        begin = admission.without_place if exchange.path in OPEN or most == 0 else admission.at_once
-        return await begin(work, receive)
 
     async def _healthz(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
         return reply({"status": "ok"})
@@ -212,3 +205,62 @@ async def _without_requests(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": f"{message['type']}.complete"})
         if message["type"] == "lifespan.shutdown":
             return
+
+
+class Endpoint(NamedTuple):
+    """A route that is no operation.
+
+    Attributes:
+        handler: answers a request: its scope, its body, its exchange.
+        most_body: maximum size of the body in bytes; None for that of the settings, 0 if the handler reads it.
+    """
+
+    handler: Callable[[Any, bytes, Exchange], Coroutine[Any, Any, ASGIApp]]
+    most_body: int | None = None
+
+
+Target: TypeAlias = Operation | Endpoint
+
+
+class Routes:
+    """The targets by verb and path; a path may end in ``{id}``.
+
+    Paths are matched before percent-decoding: an id may contain any character, such as an encoded slash.
+    """
+
+    def __init__(self, routes: Mapping[tuple[str, str], Target]) -> None:
+        self._plain: dict[str, dict[str, Target]] = {}
+        self._by_id: dict[str, dict[str, Target]] = {}
+        for (verb, path), target in routes.items():
+            table = self._by_id if path.endswith(_ID) else self._plain
+            table.setdefault(path.removesuffix(_ID), {})[verb] = target
+
+    def find(self, verb: str, raw_path: bytes) -> tuple[str, Target, dict[str, str]]:
+        """Return the route of a request, its target, and the fields from the path; HEAD matches GET.
+
+        Raises:
+            RequestError: an unknown path (404), another verb (405), or an id that is not UTF-8 (400).
+        """
+        path = raw_path.decode("latin-1")
+        verbs, named, route = self._plain.get(path), {}, path
+        if verbs is None:
+            prefixes = (prefix for prefix in self._by_id if path.startswith(prefix) and len(path) > len(prefix))
+            prefix = next(prefixes, None)
+            if prefix is None:
+                raise RequestError(CallerFault("no_such_route", "unknown path; see /openapi.json for all routes", 404))
+            verbs, named, route = self._by_id[prefix], {"id": _text(raw_path[len(prefix) :])}, prefix + _ID
+        target = verbs.get("GET" if verb == "HEAD" else verb)
+        if target is None:
+            allowed = [*verbs, *(["HEAD"] if "GET" in verbs else [])]
+            fault = CallerFault(
+                "method_not_allowed", f"this path supports {', '.join(allowed)}", 405, {"allowed": allowed}
+            )
+            raise RequestError(fault, {"Allow": ", ".join(allowed)})
+        return route, target, named
+
+
+def _text(quoted: bytes) -> str:
+    try:
+        return unquote_to_bytes(quoted).decode()
+    except UnicodeDecodeError:
+        raise RequestError(CallerFault("invalid_request", "the id in the path is not UTF-8", 400)) from None

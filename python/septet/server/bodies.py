@@ -9,22 +9,20 @@ from typing import Any
 import anyio
 from starlette.types import Receive
 
+from septet.server.exchange import ClientDisconnected, RequestError
 from septet.server.room import Room
-from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import CallerFault
 
 #: Maximum bytes of all incomplete bodies; the one that the server has waited for longest is dropped for another.
 MOST_READ = 64 * 2**20
+#: Methods whose request is in the query string.
+IN_QUERY = frozenset({"GET", "HEAD", "DELETE"})
 _CLOSE = {"Connection": "close"}
 
 
-class ClientDisconnected(Exception):
-    """The client has disconnected."""
-
-
 async def whole(scope: Any, receive: Receive, settings: Settings, room: Room, most: int | None = None) -> bytes:
-    """Return the body of a request.
+    """Return the body of a request; empty if its fields are in the query string.
 
     Args:
         room: the room shared by incoming bodies.
@@ -34,6 +32,8 @@ async def whole(scope: Any, receive: Receive, settings: Settings, room: Room, mo
         RequestError: it is too large (413), too slow (408), compressed (415), or dropped for other clients (503).
         ClientDisconnected: the client disconnected before the end.
     """
+    if scope["method"] in IN_QUERY:
+        return b""
     most = settings.max_body if most is None else most
     _check(scope, most)
     with anyio.move_on_after(settings.body_s) as waiting:
@@ -104,6 +104,12 @@ async def lines(
         hold.release()
     if pending:
         yield pending
+
+
+async def disconnected(receive: Receive) -> None:
+    """Wait for the disconnect of the client."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:

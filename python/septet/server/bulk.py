@@ -12,12 +12,11 @@ from starlette.types import Receive
 
 from septet.errors import BatchError, SeptetError
 from septet.server.admission import Admission
-from septet.server.bodies import ClientDisconnected, lines
-from septet.server.entry_operations import HTTP_OPERATIONS
-from septet.server.exchange import broken_off, encoded
-from septet.server.routing import RequestError
+from septet.server.bodies import lines
+from septet.server.calling import HTTP_OPERATIONS
+from septet.server.exchange import ClientDisconnected, RequestError, broken_off, encoded
+from septet.server.room import Spool
 from septet.server.settings import Settings
-from septet.server.spool import Spool
 from septet.service.faults import CallerFault, fault_of
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
@@ -179,13 +178,12 @@ def _store_all(memory: Any, adds: list[_Add], shared: dict[str, Any]) -> list[st
         return [*memory.add_many([add.fields for add in adds], **shared)]
     except BatchError:
         # An invalid entry rolls back the transaction: store each alone to find the errors.
-        return [_store_one(memory, add, shared) for add in adds]
+        results: list[str | Exception] = []
+        for add in adds:
+            try:
+                results.append(str(memory.add(**add.fields, **shared)))
+            except SeptetError as error:
+                results.append(error)
+        return results
     except Exception as error:  # noqa: BLE001 - becomes the answer of each line
         return [error] * len(adds)
-
-
-def _store_one(memory: Any, add: _Add, shared: dict[str, Any]) -> str | Exception:
-    try:
-        return str(memory.add(**add.fields, **shared))
-    except SeptetError as error:
-        return error

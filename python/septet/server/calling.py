@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
 
 from pydantic import AliasChoices, Field
@@ -15,16 +16,22 @@ from pydantic_core import from_json, to_json
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message
 
-from septet.server.admission import IN_QUERY
-from septet.server.exchange import Exchange, reply
+from septet.client import shapes
+from septet.client.routes import OperationRoute
+from septet.errors import EntryNotFound
+from septet.model.fields import Severity
+from septet.profiles import BUILTIN
+from septet.query.options import Leg, Mode
+from septet.server.bodies import IN_QUERY
+from septet.server.exchange import Exchange, RequestError, reply
 from septet.server.guard import expect_scope
-from septet.server.routing import RequestError
 from septet.server.settings import Settings
 from septet.service.faults import CallerFault, fault_of
-from septet.service.operations import Operation
-from septet.service.requests import WireRequest
+from septet.service.operations import OPERATIONS, Operation, operation
+from septet.service.requests import MOST_RESULTS, IdRequest, Query, WireRequest
+from septet.service.running import Serving, arguments_of, set_fields
 from septet.service.served import Served
-from septet.service.tools import Tool, call_tool, tools_of
+from septet.service.tools import call_tool, tools_of
 
 #: Maximum number of query parameters.
 MOST_FIELDS = 64
@@ -39,21 +46,14 @@ class Caller:
     async def answer(
         self, scope: Any, body: bytes, operation: Operation, named: dict[str, str], exchange: Exchange
     ) -> Response:
-        """Return the answer of an operation.
-
-        Args:
-            body: the body; empty if the fields are in the query string.
-            named: fields from the path.
-
-        Raises:
-            RequestError: the request is invalid.
-            Exception: as the operation.
-        """
+        """Return the answer of an operation; ``named`` are the fields from the path."""
         request = self._request(scope, body, operation, named)
         exchange.query = getattr(request, "query", None)
-        answer = await self._served.call(operation, self._limited(request))
-        timing = exchange.server_timing()
-        return reply(answer, operation.status, {"Server-Timing": timing} if timing else None)
+        timeout_s, most = getattr(request, "timeout_s", None), self._settings.deadline_s
+        if timeout_s is not None and timeout_s > most:
+            request = request.model_copy(update={"timeout_s": most})
+        answer = await self._served.call(operation, request)
+        return reply(answer, operation.status, exchange.timing_headers())
 
     def _request(self, scope: Any, body: bytes, operation: Operation, named: dict[str, str]) -> WireRequest:
         model = operation.request
@@ -65,11 +65,6 @@ class Caller:
         if fields.keys() & named.keys():
             raise RequestError(CallerFault("invalid_request", "the id belongs in the path, not in the body", 422))
         return model.model_validate_json(to_json(fields | named), strict=True)
-
-    def _limited(self, request: WireRequest) -> WireRequest:
-        """Return the request with its ``timeout_s`` limited to the deadline."""
-        timeout_s, most = getattr(request, "timeout_s", None), self._settings.deadline_s
-        return request if timeout_s is None or timeout_s <= most else request.model_copy(update={"timeout_s": most})
 
 
 def _fields(query: bytes) -> dict[str, Any]:
@@ -114,8 +109,9 @@ class Tools:
             pydantic.ValidationError: the body is no tool call.
         """
         request = ToolCall.model_validate_json(body or b"{}", strict=True)
-        exchange.query = _query(request.arguments)
-        known = {name: tool for documented in (True, False) for name, tool in _named(documented)}
+        query = request.arguments.get("query")
+        exchange.query = query if isinstance(query, str) else None
+        known = tools_of(writable=True, documented_names=True) | tools_of(writable=True)
         if request.name in known and known[request.name].effect != "reads":
             expect_scope(exchange.scope, "write", f"the tool {request.name}")
         try:
@@ -126,18 +122,8 @@ class Tools:
                 logging.getLogger("septet.server").error("the tool %s failed", request.name, exc_info=error)
             failed = {"success": False, "is_error": True, "result": fault.message, **fault.to_dict()}
             return reply(failed, fault.status)
-        timing = exchange.server_timing()
         data = {"success": True, "is_error": False, "result": answer.answer, "text": answer.text}
-        return reply(data, 200, {"Server-Timing": timing} if timing else None)
-
-
-def _named(documented: bool) -> Iterable[tuple[str, Tool]]:
-    return tools_of(writable=True, documented_names=documented).items()
-
-
-def _query(arguments: Mapping[str, Any]) -> str | None:
-    query = arguments.get("query")
-    return query if isinstance(query, str) else None
+        return reply(data, 200, exchange.timing_headers())
 
 
 class MountedMcp:
@@ -151,11 +137,7 @@ class MountedMcp:
         self._task: asyncio.Task[None] | None = None
 
     async def answer(self, scope: Any, body: bytes, exchange: Exchange) -> ASGIApp:
-        """Return the complete answer to an MCP message.
-
-        Raises:
-            RequestError: the extra is not installed (501), or the server stops (503).
-        """
+        """Return the complete answer to an MCP message; an error if the extra is missing (501) or the server stops."""
         if find_spec("mcp") is None:
             raise RequestError(CallerFault("not_installed", "MCP needs the extra: pip install 'septet[mcp]'", 501))
         if self._task is None:
@@ -174,7 +156,7 @@ class MountedMcp:
     async def _run(self) -> None:
         try:
             # Importing it is slow, so not on the loop.
-            module = await asyncio.get_running_loop().run_in_executor(None, _load)
+            module = await asyncio.get_running_loop().run_in_executor(None, import_module, "septet.mcp.protocol")
             mounted = module.mcp_app(self._served)
             async with mounted.running():
                 self._app = mounted.app
@@ -211,7 +193,91 @@ async def _collected(app: ASGIApp, scope: Any, body: bytes) -> Response:
     return response
 
 
-def _load() -> Any:
-    from septet.mcp import protocol
+# -- operations of HTTP only: search and list by GET, delete one entry by DELETE ---------------------------------------
 
-    return protocol
+_FILTERS = ("kind", "type", "domain", "severity", "source")
+
+
+class ListRequest(WireRequest):
+    """A page of entries, by simple filters; /v1/list supports all."""
+
+    kind: str | None = None
+    type: str | None = None
+    domain: str | None = None
+    severity: str | None = None
+    source: str | None = None
+    tag: str | None = None
+    order_by: str = "created_at"
+    direction: Literal["asc", "desc"] = "asc"
+    limit: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 100
+    after: Annotated[str | None, Field(description="`next` of the previous page.")] = None
+
+
+class SearchByAddressRequest(WireRequest):
+    """A search by query string; POST /v1/search has every option."""
+
+    q: Query
+    limit: Annotated[int | None, Field(ge=1, le=MOST_RESULTS)] = None
+    offset: Annotated[int, Field(ge=0)] = 0
+    mode: Mode = "full"
+    legs: Leg | None = None
+    profile: Annotated[Literal[tuple(BUILTIN)] | None, Field(description="A built-in profile.")] = None  # type: ignore[valid-type]
+    kind: str | None = None
+    type: str | None = None
+    domain: str | None = None
+    severity: Severity | None = None
+    tag: Annotated[str | None, Field(description="Only entries with this tag.")] = None
+    min_score: float | None = None
+    include_memories: bool = False
+    include_expired: bool = False
+
+
+def _list_entries(served: Serving, request: Any) -> dict[str, Any]:
+    where = {name: value for name in _FILTERS if (value := getattr(request, name)) is not None}
+    if request.tag is not None:
+        where["tags"] = request.tag
+    order = (request.order_by, request.direction)
+    return served.blocking.entries(where or None, order_by=order, limit=request.limit, after=request.after).to_dict()
+
+
+def _search(served: Serving, request: Any) -> dict[str, Any]:
+    options = set_fields(request, "q", "kind", "type", "severity", "tag")
+    if request.kind is not None:
+        options["kinds"] = [request.kind]
+    fields = {"type": request.type, "severity": request.severity, "tags": request.tag}
+    options["where"] = {name: value for name, value in fields.items() if value is not None} or None
+    return served.searched.search(request.q, **options).to_dict()
+
+
+def _delete_entry(served: Serving, request: Any) -> dict[str, Any]:
+    count = served.blocking.delete(request.id, **arguments_of(request, "id"))
+    if not count:
+        raise EntryNotFound(f"there is no entry {request.id!r}")
+    return {"count": count}
+
+
+#: All operations by name: the table, and those of HTTP only.
+HTTP_OPERATIONS: Mapping[str, Operation] = {
+    **OPERATIONS,
+    "search_by_address": operation(
+        "search_by_address",
+        "Search with the common options, as query parameters.",
+        SearchByAddressRequest,
+        _search,
+        OperationRoute("GET", "/v1/search", shapes.ResultsAnswer),
+    ),
+    "list_entries": operation(
+        "list_entries",
+        "List entries, page by page.",
+        ListRequest,
+        _list_entries,
+        OperationRoute("GET", "/v1/entries", shapes.PageAnswer),
+    ),
+    "delete_entry": operation(
+        "delete_entry",
+        "Delete one entry.",
+        IdRequest,
+        _delete_entry,
+        OperationRoute("DELETE", "/v1/entries/{id}", shapes.CountAnswer, "changes"),
+    ),
+}

@@ -66,13 +66,31 @@ class Exchange:
         """Milliseconds since the request arrived."""
         return (perf_counter() - self.started) * 1e3
 
-    def server_timing(self) -> str:
-        """Return the stages of the searches as a ``Server-Timing`` header; empty without searches."""
+    def timing_headers(self) -> dict[str, str] | None:
+        """Return the stages of the searches as a ``Server-Timing`` header; None without searches."""
         stages: dict[str, float] = {}
         for event in self.searches:
             for stage, ms in event.stages.items():
                 stages[stage] = stages.get(stage, 0.0) + ms
-        return ", ".join(f"{stage};dur={ms:.3f}" for stage, ms in stages.items())
+        timing = ", ".join(f"{stage};dur={ms:.3f}" for stage, ms in stages.items())
+        return {"Server-Timing": timing} if timing else None
+
+
+class ClientDisconnected(Exception):
+    """The client has disconnected."""
+
+
+class RequestError(Exception):
+    """A request to answer with an error.
+
+    Attributes:
+        fault: the error.
+        headers: further headers of the response.
+    """
+
+    def __init__(self, fault: CallerFault, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(fault.message)
+        self.fault, self.headers = fault, headers
 
 
 #: The exchange of this task, or of the thread that works for it.

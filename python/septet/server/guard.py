@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from septet.errors import QueryError
-from septet.server.routing import RequestError
+from septet.server.exchange import RequestError
 from septet.server.settings import SCOPES, Settings
 from septet.service.faults import CallerFault
 from septet.service.operations import Operation

@@ -1,11 +1,13 @@
-"""Metrics: counts of searches, writes and requests, in the text format of Prometheus."""
+"""Metrics: readiness; and counts of searches, writes and requests, in the text format of Prometheus."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+import anyio
 from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -13,13 +15,21 @@ from prometheus_client.registry import Collector
 from septet.errors import SeptetError
 from septet.server.exchange import CURRENT, Exchange
 from septet.service.running import Memory
+from septet.service.served import Served
 from septet.watch.events import SearchEvent, WriteEvent
-from septet.watch.hooks import listen
+from septet.watch.hooks import STAGES, Stages, listen
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_VERBS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS"})
 
 #: Upper bounds in seconds, from 0.1 ms to the longest deadline.
 BOUNDS = (1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+#: Time for which a result is cached, in seconds: the route is open to all, and each check reads the file.
+KEPT_S = 1.0
+#: Maximum time of a check, in seconds.
+WAIT_S = 5.0
+#: Notes that concern the memory, not the query.
+CONCERNING = frozenset({"vault_replaced", "tier_failed", "index_mismatch", "sidecar_damaged"})
 
 
 class Metrics:
@@ -68,8 +78,9 @@ class Metrics:
             self.write_failed.labels(event.method, type(event.error).__name__).inc()
 
     def on_request(self, exchange: Exchange) -> None:
-        """Count a finished request."""
-        self.requests.labels(_verb(exchange.method), exchange.route, exchange.status).inc()
+        """Count a finished request; clients must not create series by unknown verbs."""
+        verb = exchange.method if exchange.method in _VERBS else "other"
+        self.requests.labels(verb, exchange.route, exchange.status).inc()
         self.request_took.labels(exchange.route).observe(exchange.took_ms / 1e3)
 
     def text(self, memory: Memory, running: int) -> bytes:
@@ -92,11 +103,6 @@ class _Scrape(Collector):
         for metric in self._metrics:
             metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
             yield metric
-
-
-def _verb(method: str) -> str:
-    """Return the verb, ``other`` for unknown ones: clients must not create series."""
-    return method if method in ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS") else "other"
 
 
 def _gauge(name: str, help: str, values: Mapping[tuple[str, ...], float], *labels: str) -> Metric:
@@ -128,3 +134,43 @@ def _of_memory(memory: Memory) -> Iterator[Metric]:
         (tier, space["model"]): space["entries"] for tier, counts in tiers.items() for space in counts["spaces"]
     }
     yield _gauge("septet_vectors", "Entries with a vector of a model.", spaces, "tier", "model")
+
+
+class Health:
+    """Checks the served memory."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._state: dict[str, Any] = {}
+        self._until = 0.0
+        self._lock = anyio.Lock()
+
+    async def ready(self) -> dict[str, Any]:
+        """Return the readiness of the memory: ``{"status": "ok" | "failed" | "degraded", "notes": [codes]}``."""
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                self._state = await self._check()
+                self._until = time.monotonic() + KEPT_S
+            return self._state
+
+    async def _check(self) -> dict[str, Any]:
+        try:
+            with anyio.fail_after(WAIT_S):
+                notes = await self._served.memory.on_thread(_notes)
+        except SeptetError as fault:
+            return {"status": "failed", "notes": [fault.code]}
+        except TimeoutError:
+            return {"status": "failed", "notes": ["deadline"]}
+        # Readers of a replaced file see its old content for ever.
+        status = "failed" if "vault_replaced" in notes else "degraded" if notes else "ok"
+        return {"status": status, "notes": notes}
+
+
+def _notes(memory: Memory) -> list[str]:
+    # This search must not count among those of the request.
+    before = STAGES.set(Stages())
+    try:
+        results = memory.search("septet", limit=1, legs="text", mode="scan")
+    finally:
+        STAGES.reset(before)
+    return sorted({note.code for note in results.notes} & CONCERNING)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from septet.server.entry_operations import HTTP_OPERATIONS
+from septet.server.calling import HTTP_OPERATIONS
 from septet.service.operations import Operation
 
 Schema = dict[str, Any]
@@ -156,36 +156,31 @@ def _json(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-def _errors() -> Schema:
-    content = _json(_ref("Error"))
+def _errors(model: str = "Error") -> Schema:
+    content = _json(_ref(model))
     return {str(status): {"description": text, "content": content} for status, text in ERRORS.items()}
 
 
 def _other_routes() -> Iterable[tuple[str, str, Schema]]:
     """Yield path, verb and description of routes that are no operations."""
-    health = _json(_ref("Health"))
-    text = {"text/plain": {"schema": _TEXT}}
-    lines = {"application/x-ndjson": {"schema": _TEXT}}
-    good = {"200": {"description": "Yes.", "content": health}}
-    not_ready = {"503": {"description": "No.", "content": health}}
-    yield _route("/healthz", "get", "healthz", "Check that the server is alive.", {**_errors(), **good})
-    yield _route("/readyz", "get", "readyz", "Check that the memory answers.", {**_errors(), **good, **not_ready})
-    figures = {"200": {"description": "Metrics in the text format of Prometheus.", "content": text}}
-    yield _route("/metrics", "get", "metrics", "Return metrics.", {**_errors(), **figures})
-    answers = {"200": {"description": "An answer per line: its number, and an id or an error.", "content": lines}}
-    path, verb, bulk = _route("/v1/bulk", "post", "bulk", "Store, change and delete entries.", {**_errors(), **answers})
-    yield path, verb, {**bulk, "requestBody": {"required": True, "content": lines}}
-    yield _tools()
-    everything = {"200": {"description": "All entries, one object per line.", "content": lines}}
-    yield _route("/v1/export", "get", "export", "Export all entries.", {**_errors(), **everything})
-
-
-def _tools() -> tuple[str, str, Schema]:
-    errors = {status: {**response, "content": _json(_ref("ToolFault"))} for status, response in _errors().items()}
-    answer = _json(_ref("ToolAnswer"))
-    good = {"200": {"description": "The result of the tool, also as short text.", "content": answer}}
-    path, verb, tool = _route("/v1/tools/call", "post", "call_tool", "Call an agent tool by name.", {**errors, **good})
-    return path, verb, {**tool, "requestBody": {"required": True, "content": _json(_ref("ToolCall"))}}
+    health, answer, call, no_body = _json(_ref("Health")), _json(_ref("ToolAnswer")), _json(_ref("ToolCall")), None
+    text, lines = {"text/plain": {"schema": _TEXT}}, {"application/x-ndjson": {"schema": _TEXT}}
+    for path, verb, name, summary, body, description, content in (
+        ("/healthz", "get", "healthz", "Check that the server is alive.", no_body, "Yes.", health),
+        ("/readyz", "get", "readyz", "Check that the memory answers.", no_body, "Yes.", health),
+        ("/metrics", "get", "metrics", "Return metrics.", no_body, "Metrics in the text format of Prometheus.", text),
+        ("/v1/bulk", "post", "bulk", "Store, change and delete entries.", lines,
+         "An answer per line: its number, and an id or an error.", lines),
+        ("/v1/tools/call", "post", "call_tool", "Call an agent tool by name.", call,
+         "The result of the tool, also as short text.", answer),
+        ("/v1/export", "get", "export", "Export all entries.", no_body, "All entries, one object per line.", lines),
+    ):  # fmt: skip
+        responses = _errors("ToolFault" if name == "call_tool" else "Error")
+        responses["200"] = {"description": description, "content": content}
+        if name == "readyz":
+            responses["503"] = {"description": "No.", "content": health}
+        route = {"operationId": name, "summary": summary, "responses": responses}
+        yield path, verb, route if body is None else {**route, "requestBody": {"required": True, "content": body}}
 
 
 def _reachable(paths: dict[str, Schema], schemas: dict[str, Schema]) -> dict[str, Schema]:
@@ -205,7 +200,3 @@ def _references(value: Any) -> list[str]:
         names = [value["$ref"].rpartition("/")[2]] if isinstance(value.get("$ref"), str) else []
         return names + [name for item in value.values() for name in _references(item)]
     return [name for item in value for name in _references(item)] if isinstance(value, list) else []
-
-
-def _route(path: str, verb: str, name: str, summary: str, responses: Schema) -> tuple[str, str, Schema]:
-    return path, verb, {"operationId": name, "summary": summary, "responses": responses}

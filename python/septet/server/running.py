@@ -44,11 +44,7 @@ KEEP_S = 15
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 chooses a free one.
-
-    Raises:
-        StoreError: the address cannot be used.
-    """
+    """Return a listening socket; port 0 chooses a free one (`StoreError`)."""
     try:
         info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.create_server(info[4][:2], family=info[0], backlog=128)
@@ -75,7 +71,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 app,
                 # A factory works where uvicorn expects a class.
-                http=cast("Any", partial(_Bounded, _SharedRooms())),
+                http=cast("Any", partial(_Bounded, Room(_most_connections()), Room(MOST_UNTAKEN))),
                 loop="asyncio",
                 log_config=None,
                 access_log=False,
@@ -135,15 +131,8 @@ class Server(uvicorn.Server):
         ended = await super().on_tick(counter)
         if self._stop_at is None:
             return ended
-        self._app.begin_stop()
+        self._app.stopping = True
         return ended or self._app.running == 0 or time.monotonic() >= self._stop_at
-
-
-class _SharedRooms:
-    """The rooms shared by the connections of a server."""
-
-    def __init__(self) -> None:
-        self.connections, self.untaken = Room(_most_connections()), Room(MOST_UNTAKEN)
 
 
 def _most_connections() -> int:
@@ -159,20 +148,14 @@ class _HeadParser(h11.Connection):
     """The h11 parser, without the lenient line endings that a proxy may read differently."""
 
     def next_event(self) -> Any:
-        """Return the next event.
-
-        Raises:
-            h11.RemoteProtocolError: the data is no valid request.
-        """
-        if self.their_state is h11.IDLE and _has_odd_line(self.trailing_data[0]):
-            raise h11.RemoteProtocolError("a header line is folded, or ends without a carriage return")
+        """Return the next event; raise `h11.RemoteProtocolError` for an invalid request."""
+        if self.their_state is h11.IDLE:
+            # The head may be incomplete.
+            data = self.trailing_data[0]
+            end = _HEAD_END.search(data)
+            if _ODD_LINE.search(data, 0, len(data) if end is None else end.end()):
+                raise h11.RemoteProtocolError("a header line is folded, or ends without a carriage return")
         return super().next_event()
-
-
-def _has_odd_line(data: bytes) -> bool:
-    """Return True if a line of a head, perhaps incomplete, is folded or lacks a carriage return."""
-    end = _HEAD_END.search(data)
-    return _ODD_LINE.search(data, 0, len(data) if end is None else end.end()) is not None
 
 
 class _Bounded(H11Protocol):
@@ -182,10 +165,10 @@ class _Bounded(H11Protocol):
     _take: asyncio.TimerHandle | None = None
     _left = 0
 
-    def __init__(self, shared: _SharedRooms, **arguments: Any) -> None:
+    def __init__(self, connections: Room, untaken: Room, **arguments: Any) -> None:
         super().__init__(**arguments)
         self.conn = _HeadParser(h11.SERVER, MOST_HEAD)
-        self._place, self._untaken = shared.connections.hold(self.abort), shared.untaken.hold(self.abort)
+        self._place, self._untaken = connections.hold(self.abort), untaken.hold(self.abort)
         answer = self.app
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -247,10 +230,10 @@ class _Bounded(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel timers and release shares."""
-        for timer in ("_head", "_take"):
-            self._clear(timer)
-        for hold in (self._place, self._untaken):
-            hold.release()
+        self._clear("_head")
+        self._clear("_take")
+        self._place.release()
+        self._untaken.release()
         super().connection_lost(exc)
 
     @property

@@ -17,13 +17,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from septet.errors import ReadOnly, SeptetError, StoreError
 from septet.federation import Federation
 from septet.server.admission import Admission
-from septet.server.bodies import ClientDisconnected
+from septet.server.bodies import disconnected
 from septet.server.bulk import Bulk
-from septet.server.exchange import Exchange, break_off, failed
-from septet.server.room import Hold, Room
-from septet.server.routing import RequestError
+from septet.server.exchange import ClientDisconnected, Exchange, RequestError, break_off, failed
+from septet.server.room import MOST_SPOOLED, Hold, Room, Spool
 from septet.server.settings import Settings
-from septet.server.spool import MOST_SPOOLED, Spool
 from septet.service.faults import CallerFault
 from septet.service.running import Memory
 from septet.service.served import Served
@@ -68,7 +66,7 @@ class Streams:
                 if bulk.error is not None:
                     await failed(bulk.error.fault, bulk.error.headers)(scope, receive, send)
                     return
-                await _send(scope, send, _with_errors(spool.pieces(), work))
+                await _send(scope, send, spool.pieces(), work)
             finally:
                 spool.close()
                 work.cancel()
@@ -109,11 +107,8 @@ class Streams:
             raise
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            async def sending() -> None:
-                await _send(scope, send, _with_waits(hold, exporting.pieces()))
-
-            task = asyncio.ensure_future(sending())
-            disconnect = asyncio.ensure_future(_wait_for_disconnect(receive))
+            task = asyncio.ensure_future(_send(scope, send, exporting.pieces(), hold=hold))
+            disconnect = asyncio.ensure_future(disconnected(receive))
             # After a disconnect, uvicorn drops sent data silently: stop the export.
             disconnect.add_done_callback(lambda _: task.cancel())
             try:
@@ -130,35 +125,25 @@ class Streams:
         return answer
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
-    """Wait for the disconnect of the client."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _with_waits(hold: Hold, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield pieces, marking the waits for the client."""
-    async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
-        async for piece in all_pieces:
-            hold.wait()
-            yield piece
-            hold.go_on()
-
-
-async def _with_errors(pieces: AsyncIterator[bytes], work: Awaitable[None]) -> AsyncIterator[bytes]:
-    """Yield pieces, then raise the error of the work that produced them."""
-    async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
-        async for piece in all_pieces:
-            yield piece
-    await work
-
-
-async def _send(scope: Scope, send: Send, pieces: AsyncIterator[bytes]) -> None:
+async def _send(
+    scope: Scope,
+    send: Send,
+    pieces: AsyncIterator[bytes],
+    work: Awaitable[None] | None = None,
+    hold: Hold | None = None,
+) -> None:
+    """Send pieces, then raise the error of the ``work`` that produced them; mark waits for the client in ``hold``."""
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", LINES)]})
     try:
         async with aclosing(pieces) as all_pieces:  # type: ignore[type-var]
             async for piece in all_pieces:
+                if hold is not None:
+                    hold.wait()
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+                if hold is not None:
+                    hold.go_on()
+        if work is not None:
+            await work
     except ClientDisconnected:
         raise
     except Exception as error:
@@ -196,11 +181,7 @@ class Exporting:
         self._size = 0
 
     async def begin(self) -> None:
-        """Wait for the first piece.
-
-        Raises:
-            SeptetError: the memory cannot be read.
-        """
+        """Wait for the first piece (`SeptetError`)."""
         call_on_thread(self._run, "septet-export")
         self._first = await self._next()
 
@@ -224,11 +205,7 @@ class Exporting:
                 return
 
     def write(self, text: str) -> None:
-        """Append a line, on the thread; block while the queue is full.
-
-        Raises:
-            StoreError: the client disconnected, or reads nothing.
-        """
+        """Append a line, on the thread; block while the queue is full (`StoreError`)."""
         if self._closed:
             raise StoreError("the client disconnected")
         self._lines.append(text)
@@ -264,7 +241,12 @@ class Exporting:
     def _run(self) -> None:
         try:
             if isinstance(self._memory, Federation):
-                self._write_pages(self._memory)
+                after, more = None, True
+                while more:
+                    page = self._memory.entries(limit=_PAGE, after=after)
+                    for entry in page:
+                        self.write(json.dumps({"record": "entry", **entry.to_dict()}, ensure_ascii=False) + "\n")
+                    after, more = page.next, page.next is not None
             else:
                 self._memory.export(cast("Any", self))
             self._flush()
@@ -273,13 +255,3 @@ class Exporting:
             last = fault
         if not self._closed:
             self._put(last)
-
-    def _write_pages(self, memory: Federation) -> None:
-        after = None
-        while True:
-            page = memory.entries(limit=_PAGE, after=after)
-            for entry in page:
-                self.write(json.dumps({"record": "entry", **entry.to_dict()}, ensure_ascii=False) + "\n")
-            after = page.next
-            if after is None:
-                return
