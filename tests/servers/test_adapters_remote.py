@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from septet import AsyncClient, Client, StoreError, Vault
-from septet.adapters.memory import Memory
+from septet.adapters.shared import Memory
 from serving import serving
 
 VECTORS = {"red": [1.0, 0.0, 0.0], "blue": [0.0, 0.0, 1.0]}

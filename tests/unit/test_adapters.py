@@ -3,8 +3,7 @@
 import pytest
 
 from septet import AsyncVault, Entry, QueryError, StoreError, Vault
-from septet.adapters.contents import both, content_of, fields_of_text, where_of_metadata
-from septet.adapters.memory import Memory
+from septet.adapters.shared import Memory, both, content_of, fields_of_text, where_of_metadata
 
 
 @pytest.mark.parametrize(

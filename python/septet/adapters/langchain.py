@@ -30,9 +30,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from septet.adapters.contents import both, content_of, facts_of, fields_of_text, where_of_metadata
-from septet.adapters.embeddings import embedder_of
-from septet.adapters.memory import Memory, needs
+from septet.adapters.shared import (
+    Memory,
+    both,
+    content_of,
+    embedder_of,
+    facts_of,
+    fields_of_text,
+    needs,
+    where_of_metadata,
+)
 from septet.errors import EntryError, QueryError
 from septet.inputs.arguments import listed
 from septet.model.results import Hit, Results

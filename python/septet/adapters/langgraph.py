@@ -34,9 +34,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from septet.adapters.contents import both
-from septet.adapters.embeddings import name_of_embeddings
-from septet.adapters.memory import Memory, needs
+from septet.adapters.shared import Memory, both, name_of_embeddings, needs
 from septet.errors import QueryError, ReadOnly
 from septet.federation import Federation
 from septet.inputs.arguments import shown
@@ -134,26 +132,18 @@ class SeptetStore(BaseStore):
             InvalidNamespaceError: a namespace has an empty label, or one with a dot.
             SeptetError: raised by the methods of `Vault`.
         """
-        checked = _checked(ops)
-        puts, queries = self._puts(checked), _queries(checked)
-        texts = [put.fields["description"] for put in puts if put.embeds]
-        vectors: Sequence[Any] = ()
-        known: dict[str, Any] = {}
-        if self._embeddings is not None:
-            vectors = self._embeddings.embed_documents(texts) if texts else ()
-            known = {query: self._embeddings.embed_query(query) for query in queries}
+        checked, puts, texts, queries = self._prepared(ops)
+        embeddings: Any = self._embeddings
+        vectors = embeddings.embed_documents(texts) if texts else ()
+        known = {query: embeddings.embed_query(query) for query in queries}
         return self._run(checked, puts, vectors, known)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run `batch` on a thread, and await the embedding."""
-        checked = _checked(ops)
-        puts, queries = self._puts(checked), _queries(checked)
-        texts = [put.fields["description"] for put in puts if put.embeds]
-        vectors: Sequence[Any] = ()
-        known: dict[str, Any] = {}
-        if self._embeddings is not None:
-            vectors = await self._embeddings.aembed_documents(texts) if texts else ()
-            known = {query: await self._embeddings.aembed_query(query) for query in queries}
+        checked, puts, texts, queries = self._prepared(ops)
+        embeddings: Any = self._embeddings
+        vectors = await embeddings.aembed_documents(texts) if texts else ()
+        known = {query: await embeddings.aembed_query(query) for query in queries}
         return await self._memory.on_thread(self._run, checked, puts, vectors, known)
 
     def sweep_ttl(self) -> int:
@@ -177,7 +167,7 @@ class SeptetStore(BaseStore):
         for put in puts:
             if put.embeds:
                 put.fields.update(vector=next(embedded), model=self._model)
-        self._write(puts, _removed(ops))
+        self._write(puts, [id_of(op.namespace, op.key) for op in _last_puts(ops) if op.value is None])
         return results
 
     def _read(self, op: Op, known: Mapping[str, Any]) -> Result:
@@ -199,7 +189,10 @@ class SeptetStore(BaseStore):
     def _get(self, op: GetOp) -> Item | None:
         # `Vault.get` would resolve a key that looks like a path.
         entry = next(iter(self.vault.load([id_of(op.namespace, op.key)])), None)
-        if entry is None or not _is_item(entry) or _expired(entry, self._clock()):
+        # Other programs may use the id of an item.
+        if entry is None or namespace_of(entry.kind) is None or not {"key", "value"} <= entry.attrs.keys():
+            return None
+        if entry.valid_until is not None and entry.valid_until <= self._clock():
             return None
         if op.refresh_ttl:
             self._refresh([entry])
@@ -244,9 +237,19 @@ class SeptetStore(BaseStore):
                 with suppress(ReadOnly):
                     tier.update_many(same, valid_until=until, updated_at=entry.updated_at)
 
-    def _puts(self, ops: Sequence[Op]) -> list[_Put]:
-        """Return the items to write; the last put of an item wins."""
-        return [self._put(op, op.value) for op in _last_puts(ops) if op.value is not None]
+    def _prepared(self, ops: Iterable[Op]) -> tuple[list[Op], list[_Put], list[str], list[str]]:
+        """Return the checked operations, the items to write, and the texts and queries to embed."""
+        checked = list(ops)
+        for op in checked:
+            if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):
+                raise QueryError(
+                    f"unsupported operation {shown(op)}: wanted a GetOp, SearchOp, PutOp or ListNamespacesOp"
+                )
+            check_namespace(op)
+        puts = [self._put(op, op.value) for op in _last_puts(checked) if op.value is not None]
+        texts = [put.fields["description"] for put in puts if put.embeds]
+        searches = [op.query for op in checked if isinstance(op, SearchOp) and op.query]
+        return checked, puts, texts, [*dict.fromkeys(searches)] if self._embeddings is not None else []
 
     def _put(self, op: PutOp, value: Mapping[str, Any]) -> _Put:
         id = id_of(op.namespace, op.key)
@@ -308,25 +311,9 @@ def _matches(namespace: Sequence[str], match_type: str, path: Sequence[str]) -> 
     return len(part) == len(path) and all(pattern in ("*", label) for pattern, label in zip(path, part))
 
 
-def _checked(ops: Iterable[Op]) -> list[Op]:
-    checked = list(ops)
-    for op in checked:
-        if not isinstance(op, (GetOp, SearchOp, PutOp, ListNamespacesOp)):
-            raise QueryError(f"unsupported operation {shown(op)}: wanted a GetOp, SearchOp, PutOp or ListNamespacesOp")
-        check_namespace(op)
-    return checked
-
-
-def _queries(ops: Sequence[Op]) -> list[str]:
-    return list(dict.fromkeys(op.query for op in ops if isinstance(op, SearchOp) and op.query))
-
-
 def _last_puts(ops: Sequence[Op]) -> Iterable[PutOp]:
+    """Return the puts; the last one of an item wins."""
     return {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}.values()
-
-
-def _removed(ops: Sequence[Op]) -> list[str]:
-    return [id_of(op.namespace, op.key) for op in _last_puts(ops) if op.value is None]
 
 
 def _where(filter: Mapping[str, Any], path: str = "attrs.value") -> dict[str, Any]:
@@ -338,15 +325,6 @@ def _where(filter: Mapping[str, Any], path: str = "attrs.value") -> dict[str, An
         else:
             where[f"{path}.{key}"] = condition
     return where
-
-
-def _is_item(entry: Entry) -> bool:
-    """Return True if a store wrote the entry; other programs may use such an id."""
-    return namespace_of(entry.kind) is not None and {"key", "value"} <= entry.attrs.keys()
-
-
-def _expired(entry: Entry, now: float) -> bool:
-    return entry.valid_until is not None and entry.valid_until <= now
 
 
 def _parts(entry: Entry) -> dict[str, Any]:

@@ -28,8 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from septet.adapters.contents import both, content_of, facts_of, fields_of_text
-from septet.adapters.memory import Memory, needs
+from septet.adapters.shared import Memory, both, content_of, facts_of, fields_of_text, needs
 from septet.errors import QueryError
 from septet.model.entry import Entry
 from septet.model.results import Hit, Results
