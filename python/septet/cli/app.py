@@ -47,6 +47,11 @@ _PLAIN: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": 
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 _PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", Path: "PATH"}
+#: Exit codes by error class, most specific first.
+_CODES: tuple[tuple[type[SeptetError], int], ...] = (
+    (EntryNotFound, NOTHING), (StoreError, STORE), (EmbeddingConfigError, USAGE), (EmbeddingError, PROVIDER),
+    (SeptetError, USAGE),
+)  # fmt: skip
 
 
 class _Commands(TyperGroup):
@@ -203,14 +208,9 @@ def _code() -> int:
             app(prog_name="septet")
         finally:
             sys.stdout.flush()
-    except EntryNotFound as fault:
-        return _fail(fault, NOTHING)
-    except StoreError as fault:
-        return _fail(fault, STORE)
-    except EmbeddingError as fault:
-        return _fail(fault, USAGE if isinstance(fault, EmbeddingConfigError) else PROVIDER)
     except SeptetError as fault:
-        return _fail(fault, USAGE)
+        say(f"septet: {fault}")
+        return next(code for kind, code in _CODES if isinstance(fault, kind))
     except SystemExit as fault:
         return fault.code if isinstance(fault.code, int) else OK
     except MemoryError:
@@ -260,8 +260,3 @@ def _common(
         from septet.cli.pager import paged
 
         ctx.with_resource(paged())
-
-
-def _fail(fault: SeptetError, code: int) -> int:
-    say(f"septet: {fault}")
-    return code

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 from septet.cli.places import EmbeddingSettings
 from septet.embedding.choose import configured_models
@@ -67,17 +68,14 @@ def catalogue(settings: EmbeddingSettings) -> Catalogue:
     config = settings.config
     names = [config.model_path] if config.model_path else []
     names += [config.model] if config.provider == "local" and config.model and not config.model_path else []
-    models = [
-        Local(
-            candidate.name,
-            candidate.source,
-            None if candidate.model is None else candidate.model.model,
-            None if candidate.model is None else candidate.model.dimensions,
-            None if candidate.model is None else str(candidate.model.folder),
-            candidate.fault or ("" if _can_run_local() else _EXTRA),
-        )
-        for candidate in local_models(names)
-    ]
+    can_run = all(find_spec(package) is not None for package in ("tokenizers", "safetensors"))
+    models = []
+    for candidate in local_models(names):
+        found = candidate.model
+        facts: tuple[Any, Any, Any] = (None, None, None)
+        if found is not None:
+            facts = (found.model, found.dimensions, str(found.folder))
+        models.append(Local(candidate.name, candidate.source, *facts, candidate.fault or ("" if can_run else _EXTRA)))
     no_local = f"name a folder with modelPath or {MODEL_VARIABLE}"
     return Catalogue(used, why, models, no_local, [_provider(name, config) for name in KEY_VARIABLES])
 
@@ -122,7 +120,3 @@ def _provider(name: str, configured: EmbeddingConfig) -> Provider:
         required = "a model" if name == "ollama" else "baseUrl and model"
         key += f"; no default model: set {required}"
     return Provider(name, default, dict(DIMENSIONS.get(name, {})), source, key)
-
-
-def _can_run_local() -> bool:
-    return all(find_spec(package) is not None for package in ("tokenizers", "safetensors"))

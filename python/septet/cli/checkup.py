@@ -15,7 +15,7 @@ from septet import _core
 from septet.cli.catalogue import describe_key
 from septet.cli.exits import PROVIDER, STORE, USAGE
 from septet.cli.places import EmbeddingSettings, default_files, find_embedding, shown
-from septet.cli.vault_checks import Check, vault_checks
+from septet.cli.vault_checks import Check, server_checks, vault_checks
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.choose import ConfiguredModel, configured_models
 from septet.embedding.embedder import Embedder, space_name
@@ -25,7 +25,7 @@ from septet.postgres.store.dsn import is_dsn
 from septet.service.places import cache_file
 
 if TYPE_CHECKING:
-    from septet.service.vaults import VaultPlace
+    from septet.service.places import VaultPlace
 
 #: The text to embed as a test of the provider.
 _PROBE = "septet"
@@ -66,7 +66,12 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         for number, model in enumerate(models, 1):
             # Names of checks are keys in JSON: they must be unique.
             suffix = f" {number}" if number > 1 else ""
-            checks += [replace(check, name=check.name + suffix) for check in _model_checks(settings, model, timeout_s)]
+            if model.embedder is not None:
+                found = _provider_checks(settings, model.embedder, timeout_s)
+            else:
+                facts = {"provider": (model.fault.provider if model.fault else "") or settings.config.provider}
+                found = [Check("provider", "fault", str(model.fault), facts, USAGE)]
+            checks += [replace(check, name=check.name + suffix) for check in found]
         if embedders:
             checks.append(_cache())
         return checks + _vault(vault, embedders)
@@ -78,18 +83,8 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
 def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     """Check a vault, in a file or on a server."""
     if is_dsn(place):
-        from septet.cli.vault_checks import server_checks
-
         return server_checks(str(place), models)
     return vault_checks(None if place is None else Path(place), models)
-
-
-def _model_checks(settings: EmbeddingSettings, model: ConfiguredModel, timeout_s: float | None) -> list[Check]:
-    """Check a configured model."""
-    if model.embedder is not None:
-        return _provider_checks(settings, model.embedder, timeout_s)
-    facts = {"provider": (model.fault.provider if model.fault else "") or settings.config.provider}
-    return [Check("provider", "fault", str(model.fault), facts, USAGE)]
 
 
 def _configuration(settings: EmbeddingSettings) -> Check:

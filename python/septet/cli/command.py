@@ -61,11 +61,7 @@ class SharedOptions(NamedTuple):
         return self.named_format is Format.json
 
     def embedder(self) -> dict[str, Any]:
-        """Return the embedder arguments of `Vault`; empty without an embedder.
-
-        Raises:
-            EmbeddingConfigError: the configuration cannot be read or is malformed.
-        """
+        """Return the embedder arguments of `Vault`; empty without an embedder (`EmbeddingConfigError`)."""
         return find_embedding(self.embedding).embedder
 
     @contextmanager

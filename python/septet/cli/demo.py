@@ -11,7 +11,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,21 +51,14 @@ _SENTENCE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question of the demo, with an optional domain."""
-
-    text: str
-    domain: str | None = None
-
-
+#: Each with a domain, or None.
 QUESTIONS = (
-    Question("run a command and capture its output"),
-    Question("make a temporary directory that cleans up after itself"),
-    Question("remove whitespace from both ends of a string"),
-    Question("read one line from a gzip file"),
-    Question("cache the results of a function"),
-    Question("wait until a thread terminates", domain="threading"),
+    ("run a command and capture its output", None),
+    ("make a temporary directory that cleans up after itself", None),
+    ("remove whitespace from both ends of a string", None),
+    ("read one line from a gzip file", None),
+    ("cache the results of a function", None),
+    ("wait until a thread terminates", "threading"),
 )
 
 #: Meanings of signals specific to these entries.
@@ -79,12 +71,7 @@ MEANING = {
 
 
 def run(out: Screen, path: Path | None) -> None:
-    """Write the vault, ask the questions, print the results and the next steps.
-
-    Raises:
-        QueryError: the path is a vault of another program.
-        StoreError: the vault cannot be written.
-    """
+    """Write the vault, ask the questions, print the results and the next steps (`QueryError`, `StoreError`)."""
     target = path or demo_vault()
     build = _build(target)
     # Closing a writer removes SQLite's WAL files.
@@ -92,8 +79,9 @@ def run(out: Screen, path: Path | None) -> None:
         started = time.perf_counter()
         vault.optimize()
         index_s = build.index_s + time.perf_counter() - started
-        answers = [(q, vault.search(q.text, limit=TOP, domain=q.domain)) for q in QUESTIONS]
-    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(_TAGLINE))
+        answers = [(vault.search(text, limit=TOP, domain=domain), text, domain) for text, domain in QUESTIONS]
+    tagline = " searches knowledge in one SQLite file, and shows why each answer ranks where it does."
+    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(tagline))
     out.print(
         f"{build.entries:,} entries and {build.links:,} links: the documentation of this "
         f"{platform.python_implementation()} {platform.python_version()},\n"
@@ -101,22 +89,18 @@ def run(out: Screen, path: Path | None) -> None:
         "Six questions follow, with the best five answers each.\n"
     )
     out.print("A score, from 0 to 1, is the sum of its bars; a bar is one signal times its weight:")
-    render.legend(out, [results for _, results in answers], MEANING)
-    for question, results in answers:
-        head = StyledLine(f"\n{question.text}", "bold")
-        if question.domain:
-            head.append(f"   --domain {question.domain}", "dim")
+    render.legend(out, [results for results, _, _ in answers], MEANING)
+    for results, text, domain in answers:
+        head = StyledLine(f"\n{text}", "bold")
+        if domain:
+            head.append(f"   --domain {domain}", "dim")
         out.print(head.append(f"   {results.took_ms:.1f} ms", "dim"))
         render.hits(out, results)
     out.print(f"\nThe vault is {shown(target)} ({target.stat().st_size / 1e6:.0f} MB). Continue with:")
     out.print(StyledLine(f'  {command()} search "how do I use argparse" --vault {shown(target)}', "bold"))
 
 
-_TAGLINE = " searches knowledge in one SQLite file, and shows why each answer ranks where it does."
-
-
-@dataclass(frozen=True, slots=True)
-class _Build:
+class _Build(NamedTuple):
     entries: int
     links: int
     read_s: float
@@ -125,7 +109,10 @@ class _Build:
 
 def _build(target: Path) -> _Build:
     """Write the vault to a temporary file, and move it to the target once complete."""
-    _refuse_foreign(target)
+    if target.exists():
+        with Vault(target, read_only=True) as vault:
+            if MARK not in vault:
+                raise QueryError(f"{target} is a vault of another program: name another file with --path")
     make_folder(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.new")
     started = time.perf_counter()
@@ -144,15 +131,6 @@ def _build(target: Path) -> _Build:
         for part in ("", "-wal", "-shm"):
             Path(f"{fresh}{part}").unlink(missing_ok=True)
     return _Build(len(docs.entries), len(docs.links), read - started, indexed - read)
-
-
-def _refuse_foreign(target: Path) -> None:
-    if not target.exists():
-        return
-    with Vault(target, read_only=True) as vault:
-        if MARK in vault:
-            return
-    raise QueryError(f"{target} is a vault of another program: name another file with --path")
 
 
 def command() -> str:
@@ -180,12 +158,7 @@ def run_folder(
     Args:
         path: the vault file; None for a vault in memory.
         questions: the queries; empty to suggest some.
-        profile: the ranking profile; None for the default.
         embedding: the embedder arguments of `Vault`.
-
-    Raises:
-        EntryError: the folder does not exist.
-        StoreError: the vault cannot be written.
     """
     if not folder.exists():
         raise EntryError(f"{folder} does not exist: name a folder of Markdown or text")
@@ -213,7 +186,10 @@ def run_folder(
             say(f"{folder} suggests no question: ask one with --ask")
         if sys.stdin.isatty() and out.is_terminal:
             session.listen()
-    _print_next(out, folder, path, session.last)
+    vault_option = "" if path is None else f" --vault {shown(path)}"
+    out.print("\nKeep it, and continue with:" if path is None else f"\nThe vault is {shown(path)}. Continue with:")
+    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(session.last) or 'QUESTION')}"):
+        out.print(StyledLine(f"  {command()} {arguments}{vault_option}", "bold"))
     return True
 
 
@@ -255,13 +231,10 @@ def _candidates(chunks: Sequence[Entry]) -> list[_Candidate]:
                 candidates.append(_Candidate(1, abs(len(text) - 30) + more, text, len(chunks)))
         for rank, pattern in ((0, _USER), (2, _SENTENCE)):
             texts = (_plain(match["text"]) for match in pattern.finditer(entry.description))
-            if text := next((text for text in texts if text and not text[0].islower() and _is_long(text)), ""):
+            whole = (text for text in texts if text and not text[0].islower())
+            if text := next((text for text in whole if text.count(" ") >= 3 or _DENSE.search(text)), ""):
                 candidates.append(_Candidate(rank, abs(len(text) - 45), text, len(chunks)))
     return candidates
-
-
-def _is_long(text: str) -> bool:
-    return text.count(" ") >= 3 or _DENSE.search(text) is not None
 
 
 def _plain(text: str) -> str:
@@ -319,7 +292,8 @@ class _Session:
 
 def _print_summary(out: Screen, vault: Vault, report: SyncReport, took_s: float) -> None:
     stats = vault.stats()
-    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(_FOLDER_TAGLINE))
+    tagline = " keeps a vault in sync with a folder, and shows why each passage ranks where it does."
+    out.print(StyledLine(f"Septet {septet.__version__}", "bold").append(tagline))
     out.print(
         f"{counted(report.files_seen, 'file')} ({report.bytes / 1e6:.1f} MB) of {flat(report.roots[0])}, read and "
         f"indexed in {took_s:.2f} s: {counted(stats.entries, 'chunk')} and {counted(stats.links, 'link')}.\n"
@@ -328,13 +302,3 @@ def _print_summary(out: Screen, vault: Vault, report: SyncReport, took_s: float)
         out.print(StyledLine(line, "dim"))
     if report.skipped:
         out.print()
-
-
-_FOLDER_TAGLINE = " keeps a vault in sync with a folder, and shows why each passage ranks where it does."
-
-
-def _print_next(out: Screen, folder: Path, path: Path | None, question: str) -> None:
-    vault = "" if path is None else f" --vault {shown(path)}"
-    out.print("\nKeep it, and continue with:" if path is None else f"\nThe vault is {shown(path)}. Continue with:")
-    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(question) or 'QUESTION')}"):
-        out.print(StyledLine(f"  {command()} {arguments}{vault}", "bold"))

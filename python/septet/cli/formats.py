@@ -68,22 +68,14 @@ class Output:
 
 
 def format_of(named: Format | None, as_json: bool) -> Format | None:
-    """Return the format that the options select; None without any.
-
-    Raises:
-        QueryError: --json and another --format.
-    """
+    """Return the format that the options select; None without any (`QueryError`)."""
     if as_json and named not in (None, Format.json):
         raise QueryError(f"--json conflicts with --format {named.value}: use one of them")
     return Format.json if as_json else named
 
 
 def show(output: Output, format: Format) -> None:
-    """Print a result.
-
-    Raises:
-        QueryError: the result has no such format.
-    """
+    """Print a result (`QueryError`)."""
     if format is Format.json:
         print_json(output.whole)
     elif format is Format.jsonl:
@@ -164,17 +156,14 @@ def _show_csv(output: Output) -> None:
     writer = csv.writer(lines, lineterminator="\r\n")
     writer.writerow(output.columns)
     for record in output.records:
-        writer.writerow([_cell(_dated(name, record.get(name))) for name in output.columns])
+        # Times as ISO texts, which `septet import` reads.
+        values = {name: iso_time(record[name]) for name in _TIMES if isinstance(record.get(name), (int, float))}
+        writer.writerow([_cell(values.get(name, record.get(name))) for name in output.columns])
     sys.stdout.flush()
     # The cells are escaped already, and the guard would replace the CR of line ends.
     stream = unguarded(sys.stdout)
     stream.write(lines.getvalue())
     stream.flush()
-
-
-def _dated(name: str, value: Any) -> Any:
-    """Return the value of a column, a time as ISO text, which `septet import` reads."""
-    return iso_time(value) if name in _TIMES and isinstance(value, (int, float)) else value
 
 
 def _cell(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError
@@ -26,7 +27,8 @@ def as_text(entry: Entry) -> str:
     for name in _MISSING:
         value = getattr(entry, name)
         if name == "attrs":
-            value = _attrs(value)
+            # TOML cannot represent all of them, such as null.
+            value = dict(value) if _fits_toml(value) else json.dumps(dict(value), ensure_ascii=False)
         elif name in ("valid_from", "valid_until") and value is not None:
             lines.append(f"{name} = {iso_time(value)}")
             continue
@@ -36,11 +38,7 @@ def as_text(entry: Entry) -> str:
 
 
 def fields_in(text: str) -> dict[str, Any]:
-    """Parse the fields and the description of a text; missing fields are empty.
-
-    Raises:
-        EntryError: the text is malformed; the message contains the line.
-    """
+    """Parse the fields and the description of a text; missing fields are empty (`EntryError`)."""
     from septet.files.front_matter import block
     from septet.inputs.documents import Unreadable
 
@@ -57,9 +55,12 @@ def fields_in(text: str) -> dict[str, Any]:
     # One blank line before the description and the last newline belong to the format.
     body = body[1:] if body and not body[0].strip() else body
     body = body[:-1] if len(body) > 1 and not body[-1] else body
-    fields = {**{name: _copied(empty) for name, empty in _MISSING.items()}, **parsed, "description": "\n".join(body)}
+    fields = {**deepcopy(_MISSING), **parsed, "description": "\n".join(body)}
     if isinstance(fields["attrs"], str):
-        fields["attrs"] = _json_attrs(fields["attrs"])
+        try:
+            fields["attrs"] = json.loads(fields["attrs"])
+        except (ValueError, RecursionError) as fault:
+            raise EntryError(f"attrs is a text but not JSON: {fault}") from None
     return fields
 
 
@@ -69,11 +70,7 @@ def has_front_matter(text: str) -> bool:
 
 
 def titled(text: str) -> dict[str, Any]:
-    """Split a Markdown text into title, its first heading or else first line, and description.
-
-    Raises:
-        EntryError: the text is empty.
-    """
+    """Split a Markdown text into title, its first heading or else first line, and description (`EntryError`)."""
     lines = text.strip("\n").split("\n")
     for number, line in enumerate(lines):
         mark, _, heading = line.partition(" ")
@@ -84,15 +81,6 @@ def titled(text: str) -> dict[str, Any]:
     if not first:
         raise EntryError("standard input is empty: wanted a text, whose first heading becomes the title")
     return {"title": first[:200], "description": text.strip()}
-
-
-def _copied(empty: Any) -> Any:
-    return type(empty)() if isinstance(empty, (list, dict)) else empty
-
-
-def _attrs(attrs: Mapping[str, Any]) -> Any:
-    """Return attrs for TOML; as a JSON text if TOML cannot represent them, such as null."""
-    return dict(attrs) if _fits_toml(dict(attrs)) else json.dumps(dict(attrs), ensure_ascii=False)
 
 
 def _fits_toml(value: Any) -> bool:
@@ -112,10 +100,3 @@ def _toml(value: Any) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     # TOML writes numbers, texts and booleans as JSON does, but requires an escape for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _json_attrs(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as fault:
-        raise EntryError(f"attrs is a text but not JSON: {fault}") from None

@@ -27,17 +27,17 @@ def whole_ids(opened: Any, texts: Sequence[str]) -> dict[str, str | None]:
     Raises:
         EntryError: the text is a prefix of several ids, or of several paths; the message lists them.
     """
-    known = {entry.id for entry in opened.load(texts)}
-    return {text: text if text in known else _complete(opened, text) or _at(opened, text) for text in texts}
+    from septet.vault.reading import entry_at
+
+    ids: dict[str, str | None] = {entry.id: entry.id for entry in opened.load(texts)}
+    for text in texts:
+        if text not in ids:
+            ids[text] = _complete(opened, text) or getattr(entry_at(opened, text), "id", None)
+    return {text: ids[text] for text in texts}
 
 
 def whole_id(opened: Any, text: str) -> str:
-    """Resolve a whole or shortened id or path, as `whole_ids`.
-
-    Raises:
-        EntryNotFound: no entry has it.
-        EntryError: it is ambiguous.
-    """
+    """Resolve a whole or shortened id or path, as `whole_ids` (`EntryNotFound`, `EntryError`)."""
     id = whole_ids(opened, [text])[text]
     if id is None:
         raise EntryNotFound(f"no entry {text!r} in {place_of(opened)}")
@@ -78,14 +78,7 @@ def source_file(opened: Any, entry: Entry) -> SourceFile | None:
 
 
 def not_of_files(opened: Any, entries: Iterable[Entry], todo: str) -> None:
-    """Refuse chunks of followed files: the next sync would undo the change.
-
-    Args:
-        todo: the action to recommend, on the file.
-
-    Raises:
-        EntryError: an entry is a chunk of a followed file; the message contains file and line.
-    """
+    """Refuse chunks of followed files (`EntryError`): the next sync would undo the change; ``todo`` is the cure."""
     for entry in entries:
         if (place := source_file(opened, entry)) is not None:
             raise followed(entry, place, todo)
@@ -114,10 +107,3 @@ def _complete(opened: Any, text: str) -> str | None:
         return ids[0] if ids else None
     more = ", and others" if len(ids) > _CANDIDATES else ""
     raise EntryError(f"{text!r} may be {', '.join(map(repr, ids[:_CANDIDATES]))}{more}: type more of the id")
-
-
-def _at(opened: Any, path: str) -> str | None:
-    from septet.vault.reading import entry_at
-
-    entry = entry_at(opened, path)
-    return None if entry is None else entry.id

@@ -163,11 +163,7 @@ def filtering() -> list[inspect.Parameter]:
 
 
 def search_options(parsed: Mapping[str, Any]) -> Any:
-    """Return the options of a search from those of the command line.
-
-    Raises:
-        QueryError: ``--where`` is not a JSON object.
-    """
+    """Return the options of a search from those of the command line (`QueryError`)."""
     options = {name: value for name, value in parsed.items() if name not in WORDS and name not in _WHERE}
     if options.get("where") is not None:
         options["where"] = filter_of(options["where"])
@@ -195,11 +191,7 @@ def _search_parameter(name: str) -> inspect.Parameter:
 
 
 def filter_of(text: str) -> dict[str, Any]:
-    """Parse ``--where``.
-
-    Raises:
-        QueryError: not a JSON object.
-    """
+    """Parse ``--where`` (`QueryError`)."""
     try:
         parsed = json.loads(text)
     except ValueError as fault:
@@ -212,11 +204,7 @@ def filter_of(text: str) -> dict[str, Any]:
 
 
 def where_of(filters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Combine the filter options; None without any.
-
-    Raises:
-        QueryError: ``--where`` is no JSON object, or a time is malformed.
-    """
+    """Combine the filter options; None without any (`QueryError`)."""
     named = {field: list(dict.fromkeys(filters[field] or ())) for field in _FIELDS}
     parts: list[dict[str, Any]] = [
         {field: values[0] if len(values) == 1 else {"$in": values}} for field, values in named.items() if values
@@ -232,11 +220,7 @@ def where_of(filters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def moment_of(text: str | None, option: str) -> Any:
-    """Parse the time of an option; None without one.
-
-    Raises:
-        QueryError: a malformed time.
-    """
+    """Parse the time of an option; None without one (`QueryError`)."""
     if text is None:
         return None
     from septet.inputs.times import Times

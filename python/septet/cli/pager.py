@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,8 +24,8 @@ class _PagedStream:
 
     def __init__(self, stream: TextIO, command: list[str]) -> None:
         self._stream, self._command = stream, command
-        size = _size(stream)
-        self._columns, self._rows_left = size.columns, size.lines - 1
+        self._columns, lines = shutil.get_terminal_size()
+        self._rows_left = lines - 1
         self._buffer: list[str] = []
         self._pager: subprocess.Popen[str] | None = None
         self._is_closed = False
@@ -119,17 +120,3 @@ def _command() -> list[str]:
 def _input(pager: subprocess.Popen[str]) -> IO[str]:
     assert pager.stdin is not None
     return pager.stdin
-
-
-def _size(stream: TextIO) -> os.terminal_size:
-    try:
-        size = os.get_terminal_size(stream.fileno())
-    except (OSError, ValueError):
-        size = os.terminal_size((80, 24))
-    columns, lines = (os.environ.get(name, "") for name in ("COLUMNS", "LINES"))
-    return os.terminal_size(
-        (
-            int(columns) if columns.isdecimal() and int(columns) else size.columns or 80,
-            int(lines) if lines.isdecimal() and int(lines) else size.lines or 24,
-        )
-    )

@@ -16,7 +16,7 @@ from septet.service.places import cache_file, cache_folder, config_folder, defau
 
 if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
-    from septet.service.vaults import VaultPlace
+    from septet.service.places import VaultPlace
 
 #: The environment variable that names the configuration of the embedder.
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
@@ -33,17 +33,9 @@ def demo_vault() -> Path:
 
 
 def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: Any) -> Any:
-    """Open an existing vault, in a file or on a server.
-
-    Args:
-        place: the file or the address; None for the user's own vault.
-        embedding: the embedder arguments of `Vault`.
-
-    Raises:
-        StoreError: the vault does not exist; the message explains how to create one.
-    """
+    """Open an existing vault, in a file or on a server; None for the user's own vault (`StoreError`)."""
     from septet.postgres.store.dsn import check_file, is_dsn
-    from septet.service.vaults import open_vault
+    from septet.service.places import open_vault
 
     if is_dsn(place):
         return open_vault(str(place), read_only=read_only, **embedding)
@@ -59,14 +51,7 @@ def existing(place: VaultPlace | None, *, read_only: bool = True, **embedding: A
 
 
 def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
-    """Return the file of a vault, for a command that requires one.
-
-    Args:
-        why: the reason and an alternative.
-
-    Raises:
-        QueryError: the vault is on a server.
-    """
+    """Return the file of a vault; ``why`` is the reason and an alternative if it is on a server (`QueryError`)."""
     from septet.postgres.store.dsn import is_dsn
 
     if is_dsn(place):
@@ -76,15 +61,12 @@ def file_only(place: VaultPlace | None, command: str, why: str) -> Path | None:
 
 @contextmanager
 def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
-    """Open a vault for writing; create it and its folder if missing.
+    """Open a vault for writing; create it and its folder if missing (`StoreError`).
 
     Removes a new file if the command fails before it stores anything.
-
-    Raises:
-        StoreError: the folder cannot be created, or the file cannot be opened.
     """
     from septet.postgres.store.dsn import check_file, is_dsn
-    from septet.service.vaults import open_vault
+    from septet.service.places import open_vault
 
     if is_dsn(place):
         with open_vault(str(place), **embedding) as remote:
@@ -143,11 +125,7 @@ class EmbeddingSettings:
         return {"embedder": self.config, "embedding_cache": cache_file()}
 
     def but(self, provider: str | None, model: str | None) -> EmbeddingSettings:
-        """Return the settings with another provider or model.
-
-        Raises:
-            EmbeddingConfigError: an unknown provider, or a model without a provider.
-        """
+        """Return the settings with another provider or model (`EmbeddingConfigError`)."""
         if provider is None and model is None:
             return self
         from septet.embedding.config import config_of
@@ -165,24 +143,19 @@ class EmbeddingSettings:
 
 
 def find_embedding(named: str | None, environment: Mapping[str, str] | None = None) -> EmbeddingSettings:
-    """Return the settings of the option, else of ``SEPTET_EMBEDDING``, else of the user's file.
-
-    Raises:
-        EmbeddingConfigError: the configuration cannot be read or is malformed.
-    """
+    """Return the settings of the option, of ``SEPTET_EMBEDDING``, or of the user's file (`EmbeddingConfigError`)."""
     env = os.environ if environment is None else environment
-    for name, source in ((named, "--embedding"), (env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE)):
-        if name:
-            from septet.embedding.config import config_of
+    name, source = named, "--embedding"
+    if not name:
+        name, source = env.get(EMBEDDING_VARIABLE, "").strip(), EMBEDDING_VARIABLE
+    path = expanded(Path(name)) if name else next((path for path in default_files() if path.is_file()), None)
+    if path is None:
+        return EmbeddingSettings(None, None)
+    from septet.embedding.config import config_of
 
-            path = expanded(Path(name))
-            return EmbeddingSettings(config_of(path if path.suffix in _SUFFIXES else name), source)
-    for path in default_files():
-        if path.is_file():
-            from septet.embedding.config import config_of
-
-            return EmbeddingSettings(config_of(path), shown(path))
-    return EmbeddingSettings(None, None)
+    if not name:
+        return EmbeddingSettings(config_of(path), shown(path))
+    return EmbeddingSettings(config_of(path if path.suffix in _SUFFIXES else name), source)
 
 
 def default_files() -> list[Path]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +35,8 @@ def cells(text: str) -> int:
     """Return the width of a text in terminal cells."""
     if text.isascii():
         return len(text)
-    return sum(map(_cells_of, text))
+    # Combining marks and format characters take no cell.
+    return sum(2 if east_asian_width(letter) in "WF" else category(letter) not in ("Mn", "Me", "Cf") for letter in text)
 
 
 def fitted(text: str, width: int, *, ascii_only: bool = False) -> str:
@@ -46,13 +48,6 @@ def fitted(text: str, width: int, *, ascii_only: bool = False) -> str:
     while end < len(text) and (room := room - cells(text[end])) >= 0:
         end += 1
     return text[:end].rstrip() + dots
-
-
-def _cells_of(letter: str) -> int:
-    if east_asian_width(letter) in "WF":
-        return 2
-    # Combining marks and format characters take no cell.
-    return 0 if category(letter) in ("Mn", "Me", "Cf") else 1
 
 
 class StyledLine:
@@ -176,7 +171,7 @@ def console(stream: TextIO, *, color: bool = True) -> Screen:
     shown, is_terminal = unguarded(stream), stream.isatty()
     return Screen(
         shown,
-        width=_width(shown) if is_terminal else WIDTH,
+        width=shutil.get_terminal_size((WIDTH, 0)).columns if is_terminal else WIDTH,
         colors=color and has_colors(stream),
         is_terminal=is_terminal,
     )
@@ -194,16 +189,6 @@ def has_colors(stream: TextIO) -> bool:
 def is_dumb() -> bool:
     """Return True if the terminal only supports plain lines."""
     return os.environ.get("TERM", "") in ("dumb", "unknown")
-
-
-def _width(stream: TextIO) -> int:
-    named = os.environ.get("COLUMNS", "")
-    if named.isdecimal() and int(named) > 0:
-        return int(named)
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or WIDTH
-    except (OSError, ValueError):
-        return WIDTH
 
 
 @contextmanager

@@ -148,7 +148,9 @@ def _places(modules: dict[str, types.ModuleType]) -> dict[int, tuple[_ObjectPlac
         for name in sorted(name for name in listed.union(vars(module)) if not name.startswith("_")):
             value = getattr(module, name, None)
             foreign = _foreign(value, shown_as, module)
-            if _kind(value) is None or (foreign and (name not in listed or not _in_stdlib(value))):
+            if _kind(value) is None:
+                continue
+            if foreign and (name not in listed or value.__module__.partition(".")[0] not in sys.stdlib_module_names):
                 continue
             place = _ObjectPlace(foreign, name not in listed, shown_as.count("."), shown_as, name)
             key = id(_inner(value))
@@ -164,10 +166,6 @@ def _foreign(value: Any, shown_as: str, module: types.ModuleType) -> bool:
     return (
         isinstance(home, str) and home.lstrip("_") not in names and not home.startswith(tuple(f"{n}." for n in names))
     )
-
-
-def _in_stdlib(value: Any) -> bool:
-    return value.__module__.partition(".")[0] in sys.stdlib_module_names
 
 
 def _kind(value: Any) -> str | None:
@@ -235,7 +233,10 @@ class _Collection:
                 continue
             signature = "" if kind == "property" else _signature(raw, name)
             own_doc = "" if name.startswith("__") else _own_doc(raw)
-            if self.add(whole, kind, module, own_doc or _member_doc(name, raw, cls), signature, is_own=bool(own_doc)):
+            # As in `help`, the docstring may be that of the member that it overrides.
+            overridden = (vars(base)[name] for base in cls.__mro__[1:] if name in vars(base))
+            doc = own_doc or _own_doc(raw) or next(filter(None, map(_own_doc, overridden)), "")
+            if self.add(whole, kind, module, doc, signature, is_own=bool(own_doc)):
                 self.link(title, whole)
 
     def members(self, cls: type) -> dict[str, tuple[Any, type]]:
@@ -296,12 +297,6 @@ def _member_kind(name: str, raw: Any, cls: type) -> str | None:
     if isinstance(raw, _DATA):
         return "property"
     return "method" if isinstance(raw, (staticmethod, classmethod)) or inspect.isroutine(raw) else None
-
-
-def _member_doc(name: str, raw: Any, cls: type) -> str:
-    """Return a member's docstring, or that of the member it overrides, as in `help`."""
-    overridden = (vars(base)[name] for base in cls.__mro__[1:] if name in vars(base))
-    return _own_doc(raw) or next(filter(None, map(_own_doc, overridden)), "")
 
 
 def _own_doc(value: Any) -> str:

@@ -98,34 +98,26 @@ _COMMANDS: Mapping[str, Sequence[str]] = {
 }
 
 
-def nearest_options(typed: str, options: Iterable[str]) -> list[str]:
-    """Return the options that an unknown one may mean, such as ``--order-by`` for ``--sort``.
-
-    Args:
-        options: all options of the command, with dashes.
-    """
-    names = {option.removeprefix("--"): option for option in options if option.startswith("--")}
-    return [names[name] for name in _nearest(typed.removeprefix("--"), names, _OPTIONS)] if typed[:2] == "--" else []
-
-
 def nearest_commands(typed: str, commands: Iterable[str]) -> list[str]:
     """Return the commands that an unknown one may mean, such as ``list`` for ``ls``."""
     return _nearest(typed, commands, _COMMANDS)
 
 
 def explain_option(fault: Any, options: Iterable[str], hint: str = "") -> None:
-    """Add a suggestion to an error about an unknown option.
+    """Add a suggestion to an error about an unknown option, such as ``--order-by`` for ``--sort``.
 
     Args:
         fault: the parser's error; other errors are not changed.
+        options: all options of the command, with dashes.
         hint: the text if no option is similar.
     """
     typed = getattr(fault, "option_name", None)
     if not isinstance(typed, str) or not hasattr(fault, "possibilities"):
         return
     fault.possibilities = None
-    if near := nearest_options(typed, options):
-        hint = f"Did you mean {' or '.join(near)}?"
+    names = [option[2:] for option in options if option.startswith("--")]
+    if typed.startswith("--") and (near := _nearest(typed[2:], names, _OPTIONS)):
+        hint = f"Did you mean {' or '.join(f'--{name}' for name in near)}?"
     fault.message = f"{fault.message.rstrip('.')}. {hint}".rstrip()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -117,13 +117,9 @@ def unguarded(stream: TextIO) -> TextIO:
     return cast("TextIO", getattr(stream, "unguarded", stream))
 
 
-def print_json(data: object, default: Callable[[Any], Any] | None = None) -> None:
-    """Print JSON, with terminal control characters escaped.
-
-    Args:
-        default: converts other objects, as for `json.dumps`.
-    """
-    print(_escaped(json.dumps(data, ensure_ascii=False, indent=2, default=default)))
+def print_json(data: object) -> None:
+    """Print JSON, with terminal control characters escaped."""
+    print(_escaped(json.dumps(data, ensure_ascii=False, indent=2)))
 
 
 def print_json_line(data: object) -> None:

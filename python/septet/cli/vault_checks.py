@@ -7,6 +7,7 @@ touched; nor is a file that SQLite reports as damaged. Checks of a server offer 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,8 @@ from septet.embedding.automatic import SpaceStatus
 from septet.embedding.embedder import Embedder
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
-from septet.service.places import default_vault
-from septet.service.vaults import open_vault
+from septet.model.codec import attributes
+from septet.service.places import default_vault, open_vault
 from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.state import LEAST_SLOTS
 from septet.sqlite.store import mending
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 #: Maximum damaged rows to list.
 MOST_ROWS = 20
+_SPACE = ("model", "dimensions", "entries", "missing", "active", "given")
 
 
 def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
@@ -62,15 +64,12 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
 
 
 def _file(path: Path) -> Check:
-    store = SqliteStore(str(path), read_only=True)
     try:
-        with store.reading() as read:
+        with closing(SqliteStore(str(path), read_only=True)) as store, store.reading() as read:
             faults = [*mending.file_faults(read), *table_faults(read.sql)]
             version = mending.version_of(read)
     except StoreError as fault:
         faults, version = [str(fault)], SCHEMA_VERSION
-    finally:
-        store.close()
     facts = {"faults": faults, "version": version}
     if faults:
         cure = "restore a backup, or export what can be read and import it into a new vault"
@@ -114,15 +113,12 @@ def _sidecar(path: Path, entries: int) -> Check:
     if sidecar.linked:
         summary = f"{shown(sidecar.folder)} is a symbolic link, which searches ignore: remove it"
         return Check("sidecar", "fault", summary, {"path": None}, STORE)
-    store = SqliteStore(str(path), read_only=True)
     try:
-        with store.reading() as read:
+        with closing(SqliteStore(str(path), read_only=True)) as store, store.reading() as read:
             latest, current, generation = sidecar.latest(read), sidecar.current_file(read), read.generation
         faults = sidecar.faults()
     except StoreError as fault:
         return Check("sidecar", "fault", str(fault), {"path": None}, STORE)
-    finally:
-        store.close()
     if faults:
         summary = f"damaged: {'; '.join(faults)}; searches ignore it"
         broken: dict[str, object] = {"path": None, "faults": faults}
@@ -142,15 +138,12 @@ def _sidecar(path: Path, entries: int) -> Check:
 
 def _remains(path: Path) -> Check:
     """Look for claims and files of processes that died."""
-    sidecar, store = Sidecar(str(path), read_only=True), SqliteStore(str(path), read_only=True)
     try:
-        with store.reading() as read:
+        with closing(SqliteStore(str(path), read_only=True)) as store, store.reading() as read:
             claims = mending.dead_claims(read)
-        files = sidecar.unfinished() + len(left_unfinished(path.parent))
+        files = Sidecar(str(path), read_only=True).unfinished() + len(left_unfinished(path.parent))
     except (StoreError, OSError) as fault:
         return Check("left behind", "none", f"not checked: {fault}", {})
-    finally:
-        store.close()
     facts = {"claims": claims, "files": files}
     if not claims and not files:
         return Check("left behind", "none", "nothing", facts)
@@ -164,11 +157,8 @@ def _upgrade(path: Path) -> str:
 
 
 def _reindex(path: Path) -> str:
-    store = SqliteStore(str(path))
-    try:
+    with closing(SqliteStore(str(path))) as store:
         return f"rebuilt, {mending.rebuild_full_text(store):,} rows"
-    finally:
-        store.close()
 
 
 def _optimize(path: Path) -> str:
@@ -180,11 +170,8 @@ def _optimize(path: Path) -> str:
 
 
 def _clear(path: Path) -> str:
-    store = SqliteStore(str(path))
-    try:
+    with closing(SqliteStore(str(path))) as store:
         claims = mending.clear_claims(store)
-    finally:
-        store.close()
     files = Sidecar(str(path)).sweep() + len(left_unfinished(path.parent))
     sweep(path.parent)
     return f"cleared {claims:,} claims and {files:,} files"
@@ -192,19 +179,7 @@ def _clear(path: Path) -> str:
 
 def vectors_check(spaces: Sequence[SpaceStatus]) -> Check:
     """Report the models with vectors, and their numbers of entries."""
-    facts = {
-        "spaces": [
-            {
-                "model": s.model,
-                "dimensions": s.dimensions,
-                "entries": s.entries,
-                "missing": s.missing,
-                "active": s.active,
-                "given": s.given,
-            }
-            for s in spaces
-        ]
-    }
+    facts = {"spaces": [attributes(space, _SPACE) for space in spaces]}
     if not spaces:
         return Check("vectors", "none", "none", facts)
     return Check("vectors", "ok", "; ".join(map(_describe, spaces)), facts)

@@ -118,13 +118,11 @@ def _command(match: re.Match[str]) -> str:
     words = ["septet", _COMMANDS[match[2]]]
     for argument in filter(None, (part.strip() for part in re.findall(_PART, match[3]))):
         keyword = re.fullmatch(_KEYWORD, argument)
-        is_option = keyword is not None and keyword[1] in _OPTIONS
-        words.append(_option(keyword[1], keyword[2]) if keyword is not None and is_option else _positional(argument))
+        if keyword is not None and keyword[1] in _OPTIONS:
+            words.append(_option(keyword[1], keyword[2]))
+        else:
+            words.append("--where JSON" if argument == "where" else shlex.quote(_plain(argument)))
     return f"{'run ' if match[1] else ''}`{' '.join(words)}`"
-
-
-def _positional(argument: str) -> str:
-    return "--where JSON" if argument == "where" else shlex.quote(_plain(argument))
 
 
 def _option(name: str, value: str | None) -> str:

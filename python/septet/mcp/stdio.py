@@ -87,15 +87,17 @@ async def _serve(served: Served, documented_names: bool) -> None:
 
 async def _until_end(server: Server[Any]) -> None:
     pending = _Pending(server)
-    lines = _Lines(os.dup(sys.stdin.fileno()), pending)
-    async with stdio_server(stdin=cast("Any", lines)) as (reader, writer):
+    lines: Any = _lines(os.dup(sys.stdin.fileno()), pending)
+    async with stdio_server(stdin=lines) as (reader, writer):
         outgoing = _Outgoing(writer, pending)
-        incoming = cast("Any", _Incoming(reader, lines, outgoing))
+        incoming = cast("Any", _Incoming(reader, pending, outgoing))
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 class _Pending:
-    """Counts the calls that run and the responses that are being sent."""
+    """Counts the calls that run and the responses that are being sent; ``line`` is the line read last."""
+
+    line = ""
 
     def __init__(self, server: Server[Any]) -> None:
         entry = server.get_request_handler("tools/call")
@@ -161,8 +163,8 @@ class _Outgoing:
 class _Incoming:
     """The stream from the client; answers invalid lines with an error."""
 
-    def __init__(self, stream: Any, lines: _Lines, outgoing: _Outgoing) -> None:
-        self._stream, self._lines, self._outgoing = stream, lines, outgoing
+    def __init__(self, stream: Any, pending: _Pending, outgoing: _Outgoing) -> None:
+        self._stream, self._pending, self._outgoing = stream, pending, outgoing
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -172,7 +174,7 @@ class _Incoming:
         while True:
             item = await self._stream.receive()
             # The item belongs to the last line: the stream is unbuffered.
-            line = self._lines.last
+            line = self._pending.line
             if not isinstance(item, Exception) and (
                 not isinstance(item.message, types.JSONRPCNotification) or without_answer(line)
             ):
@@ -199,25 +201,6 @@ class _Incoming:
 async def _turns() -> None:
     for _ in range(TURNS):
         await asyncio.sleep(0)
-
-
-class _Lines:
-    """The lines of a file.
-
-    Attributes:
-        last: the line yielded last.
-    """
-
-    def __init__(self, file: int, pending: _Pending) -> None:
-        self._lines = _lines(file, pending)
-        self.last = ""
-
-    def __aiter__(self) -> _Lines:
-        return self
-
-    async def __anext__(self) -> str:
-        self.last = await self._lines.__anext__()
-        return self.last
 
 
 async def _lines(file: int, pending: _Pending) -> AsyncIterator[str]:
@@ -253,7 +236,8 @@ async def _lines(file: int, pending: _Pending) -> AsyncIterator[str]:
 
     call_on_thread(read, "septet-mcp-input")
     while (line := await queue.get()) is not None:
-        yield line.decode("utf-8", "replace")
+        pending.line = line.decode("utf-8", "replace")
+        yield pending.line
     await pending.drain()
 
 

@@ -288,9 +288,21 @@ def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
         counts = vault.stats().to_dict()
         values = {field: counts[field] for field in _COUNTS}
         if isinstance(vault, AnyVault):
-            values |= _embedding_health(vault)
+            embedding = vault.embedding_status()
+            values["spaces"] = [attributes(space, _SPACE) for space in embedding.spaces]
+            values["embedding"] = {
+                **attributes(embedding, ("model", "activity", "asking")),
+                "models": [attributes(model, ("model", "configured", "fault")) for model in embedding.models],
+                "notes": as_json(embedding.notes),
+            }
         if isinstance(vault, Vault):
-            values |= _file_health(vault, folders)
+            values["sidecar"] = _sidecar_health(vault)
+        if isinstance(vault, Vault) and folders:
+            status = vault.sync_status()
+            values["folders"] = {
+                **attributes(status, ("in_step", "running")),
+                "folders": [_folder_health(root) for root in status.roots],
+            }
     except SeptetError as fault:
         return {"name": name, "error": str(fault)}
     return {"name": name, "error": None, **values}
@@ -298,34 +310,6 @@ def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
 
 _COUNTS = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
 _SPACE = ("model", "dimensions", "entries", "missing", "active", "given", "standby")
-
-
-def _embedding_health(vault: AnyVault) -> dict[str, Any]:
-    """Return the embedding state of a vault that is open in this process."""
-    embedding = vault.embedding_status()
-    return {
-        "spaces": [attributes(space, _SPACE) for space in embedding.spaces],
-        "embedding": {
-            "model": embedding.model,
-            "activity": embedding.activity,
-            "asking": embedding.asking,
-            "models": [attributes(model, ("model", "configured", "fault")) for model in embedding.models],
-            "notes": as_json(embedding.notes),
-        },
-    }
-
-
-def _file_health(vault: Vault, folders: bool) -> dict[str, Any]:
-    """Return the state of a vault's file, its sidecar, and optionally its folders."""
-    values: dict[str, Any] = {"sidecar": _sidecar_health(vault)}
-    if folders:
-        status = vault.sync_status()
-        values["folders"] = {
-            "in_step": status.in_step,
-            "running": status.running,
-            "folders": [_folder_health(root) for root in status.roots],
-        }
-    return values
 
 
 def _sidecar_health(vault: Vault) -> dict[str, Any]:

@@ -24,9 +24,8 @@ from septet.service.configuration import (
     users_retrieval,
 )
 from septet.service.operations import OPERATIONS
-from septet.service.places import cache_file, expanded, make_folder
+from septet.service.places import VaultPlace, cache_file, expanded, make_folder, open_vault
 from septet.service.served import Served
-from septet.service.vaults import VaultPlace, open_vault
 from septet.watch.log import WARNING, say
 
 if TYPE_CHECKING:
@@ -118,11 +117,7 @@ def _embedder(config: Configuration, default: Mapping[str, Any] | None) -> Mappi
 def _tiers(
     stack: ExitStack, config: Configuration, read_only: bool, embedder: Mapping[str, Any], left_out: list[str]
 ) -> dict[str, Any]:
-    """Open the tiers; an optional tier that fails is logged, added to ``left_out`` with the reason, and skipped.
-
-    Raises:
-        SeptetError: a required tier fails, or all do.
-    """
+    """Open the tiers; an optional tier that fails is logged, added to ``left_out`` with the reason, and skipped."""
     tiers: dict[str, Any] = {}
     failure: SeptetError | None = None
     for name, table in config.tiers.items():
@@ -201,11 +196,7 @@ def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> Externa
 
 
 def _token(table: TierTable) -> str | None:
-    """Return the token of a tier; no message quotes it.
-
-    Raises:
-        TierError: the variable is not set, or the file cannot be read.
-    """
+    """Return the token of a tier; no message quotes it (`TierError`)."""
     if table.token_env is not None:
         return _from_environment(table.token_env, "token_env")
     if table.token_file is None:
@@ -221,11 +212,7 @@ def _token(table: TierTable) -> str | None:
 
 
 def _from_environment(variable: str, field: str) -> str:
-    """Return the value of an environment variable; no message quotes it.
-
-    Raises:
-        TierError: it is not set.
-    """
+    """Return the value of an environment variable; no message quotes it (`TierError`)."""
     value = os.environ.get(variable, "").strip()
     if not value:
         raise TierError(f"the environment variable {shown(variable)} of {field} is not set")

@@ -15,7 +15,7 @@ from septet.service.slow import SlowAnswer
 from septet.vault import Vault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     """An operation on a memory over the wire.
 
@@ -38,9 +38,9 @@ class Operation:
     request: type[requests.WireRequest]
     answer: Any
     run: Callable[[Serving, Any], dict[str, Any]]
-    effect: Effect = "reads"
-    repeatable: bool = True
-    status: int = 200
+    effect: Effect
+    repeatable: bool
+    status: int
 
 
 def operation(
@@ -57,19 +57,9 @@ def operation(
     Without a ``request``, that has the parameters of the method.
     """
     verb, path, answer, effect, status = ROUTES[name] if route is None else route
-    return Operation(
-        name=name,
-        summary=summary,
-        route=(verb, path),
-        request=requests.request_of(f"{_camel(name)}Request", summary, getattr(Vault, name))
-        if request is None
-        else request,
-        answer=answer,
-        run=running.method(name, answer) if run is None else run,
-        effect=effect,
-        repeatable=repeatable,
-        status=status,
-    )
+    request = request or requests.request_of(f"{_camel(name)}Request", summary, getattr(Vault, name))
+    run = run or running.method(name, answer)
+    return Operation(name, summary, (verb, path), request, answer, run, effect, repeatable, status)
 
 
 def _camel(name: str) -> str:

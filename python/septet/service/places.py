@@ -1,12 +1,20 @@
-"""Default paths of vaults, caches and configurations, by the XDG base directory specification."""
+"""Places: default paths by the XDG base directory specification; and the vault in a file, or on a PostgreSQL server."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import StoreError
+
+if TYPE_CHECKING:
+    from septet.postgres.vault.vault import PostgresVault
+    from septet.vault import Vault
+
+#: A path, or ``postgresql://host/database?vault=team``.
+VaultPlace: TypeAlias = str | os.PathLike[str]
 
 #: Path of a project's vault, relative to the folder of the project.
 PROJECT_VAULT = Path(".septet") / "vault.db"
@@ -50,15 +58,37 @@ def expanded(path: Path) -> Path:
 
 
 def make_folder(path: Path) -> None:
-    """Create the folder of a file.
-
-    Raises:
-        StoreError: it cannot be created.
-    """
+    """Create the folder of a file (`StoreError`)."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise StoreError(f"{path.parent} cannot be created: {fault.strerror}; choose another path") from None
+
+
+def open_vault(
+    place: VaultPlace, *, read_only: bool = False, named: str | None = None, **arguments: Any
+) -> Vault | PostgresVault:
+    """Open a vault.
+
+    Args:
+        place: the path of its file, or the address of a PostgreSQL server.
+        read_only: True to refuse writes.
+        named: the name of the vault, if the address does not contain it.
+        arguments: further arguments of the class of the vault.
+
+    Raises:
+        StoreError: it cannot be opened; the message contains no password.
+    """
+    from septet.postgres.store.dsn import is_dsn, vault_named
+
+    if not is_dsn(place):
+        from septet.vault import Vault
+
+        return Vault(Path(place), read_only=read_only, **arguments)
+    dsn, name = vault_named(str(place), named)
+    from septet.postgres.vault.vault import PostgresVault
+
+    return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)
 
 
 def _base(variable: str, fallback: str) -> Path:

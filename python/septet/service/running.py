@@ -149,11 +149,7 @@ def status(served: Serving, request: Any) -> dict[str, Any]:
 
 
 def get(served: Serving, request: Any) -> dict[str, Any]:
-    """See `Vault.get`.
-
-    Raises:
-        EntryNotFound: no entry has this id.
-    """
+    """See `Vault.get` (`EntryNotFound`)."""
     from septet.errors import EntryNotFound
 
     entry = served.blocking.get(**arguments_of(request))
@@ -201,11 +197,7 @@ Piece = tuple[str, bool]
 
 
 def _with_passages(results: Results, chars: int) -> dict[str, Any]:
-    """Return the results as a dict whose hits have ``marked``: title and passage as pieces.
-
-    Args:
-        chars: maximum number of characters of a passage.
-    """
+    """Return the results as a dict whose hits have ``marked``: title and passage, of at most ``chars``, as pieces."""
     answer = results.to_dict()
     for hit, item in zip(results, answer["hits"]):
         item["marked"] = {

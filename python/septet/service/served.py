@@ -105,7 +105,7 @@ class Served:
             queries: True to record the text of queries too.
         """
         self.slow.watching, self.slow.queries = True, queries
-        listen(self.blocking, self.slow.tell, _ignore)
+        listen(self.blocking, self.slow.tell, lambda _: None)
 
     async def call(self, operation: Operation, request: WireRequest) -> dict[str, Any]:
         """Return the answer of an operation. A cancelled call that no thread has started is dropped.
@@ -158,7 +158,3 @@ class Served:
     def close(self) -> None:
         """Call `aclose` and wait for it, with or without a running loop in this thread."""
         call_on_thread(lambda: asyncio.run(self.aclose()), "septet-served-close").result()
-
-
-def _ignore(_: object) -> None:
-    """Ignore a write event."""

@@ -60,9 +60,15 @@ def run(served: Serving, request: Any) -> dict[str, Any]:
             return opened
         if request.method == "close":
             return {"answer": sessions.end(str(call.get("session")))}
-        if request.method in _READS:
-            return {"answer": _read(_READS[request.method], _vault_of(served.blocking, call), call)}
-        return {"answer": sessions.ask(call)}
+        if request.method not in _READS:
+            return {"answer": sessions.ask(call)}
+        vault = _vault_of(served.blocking, call)
+        try:
+            return {"answer": _READS[request.method](vault, call)}
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
+            if isinstance(fault, SeptetError):
+                raise
+            raise QueryError(f"invalid call of a remote tier: {type(fault).__name__}") from fault
     except SearchAgain as fault:
         return {"again": str(fault)}
 
@@ -90,21 +96,8 @@ def _report_search(served: Serving, plans: Any, generation: int, took_ms: float)
     watch.tell(watch.on_search, event)
 
 
-def _read(read: Callable[[AnyVault, Mapping[str, Any]], Any], vault: AnyVault, call: Mapping[str, Any]) -> Any:
-    try:
-        return read(vault, call)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as fault:
-        if isinstance(fault, SeptetError):
-            raise
-        raise QueryError(f"invalid call of a remote tier: {type(fault).__name__}") from fault
-
-
 def _vault_of(memory: Memory, call: Mapping[str, Any]) -> AnyVault:
-    """Return the vault of a call.
-
-    Raises:
-        TierError: no tier is named but there are several, or the name is unknown.
-    """
+    """Return the vault of a call (`TierError`)."""
     tier = call.get("tier")
     if isinstance(memory, Federation):
         if tier is None:

@@ -170,7 +170,7 @@ class ToolAnswer(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One tool.
 
@@ -191,8 +191,8 @@ class Tool:
     description: str
     operation: Operation
     request: type[WireRequest]
-    fixed: Mapping[str, Any]
     text: Callable[[Mapping[str, Any]], str]
+    fixed: Mapping[str, Any]
     effect: Effect
     repeatable: bool
 
@@ -273,15 +273,7 @@ def _tool(
 ) -> Tool:
     operation = OPERATIONS[more.pop("operation", name)]
     settings = {"fixed": {}, "effect": operation.effect, "repeatable": operation.repeatable, **more}
-    return Tool(
-        name=name,
-        title=title,
-        description=description,
-        operation=operation,
-        request=request,
-        text=text,
-        **settings,
-    )
+    return Tool(name, title, description, operation, request, text, **settings)
 
 
 _TOOLS: Mapping[str, Tool] = {

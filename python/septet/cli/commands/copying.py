@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from abc import ABC, abstractmethod
 from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -89,14 +88,7 @@ def _lost(backup: Path, vault: Path) -> str:
 
 
 def _confirm_overwrite(target: Path, force: bool, contents: str = "") -> None:
-    """Ask before a file is replaced; devices and pipes are not.
-
-    Args:
-        contents: a description of the file, for the question.
-
-    Raises:
-        typer.Exit: the user declined, or there is no terminal to ask on.
-    """
+    """Ask before a file is replaced; exit if the user declines, or there is no terminal. Devices are not replaced."""
     if force or not target.is_file():
         return
     message = f"{target} exists" + (f": {contents}" if contents else "")
@@ -144,7 +136,7 @@ def _to_output(opened: Any, format: str) -> ExportStream:
     """Write an export to standard output."""
     # The cells are escaped already, and the guard would replace the CR of line ends.
     stream: Any = {"csv": unguarded, "json": escaped}.get(format, lambda plain: plain)(sys.stdout)
-    out = writer(format, stream, for_people=True)
+    out = ExportStream(format, stream, for_people=True)
     opened.export(out)
     out.finish()
     return out
@@ -156,7 +148,7 @@ def _to_file(opened: Any, format: str, target: str) -> ExportStream:
         complete_file(target, of=str(opened.path), cure="name a file, or - for standard output") as part,
         open(part.descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,
     ):
-        out = writer(format, stream)
+        out = ExportStream(format, stream)
         opened.export(out)
         out.finish()
         return out
@@ -229,112 +221,72 @@ def _print_import(result: Imported, path: str) -> None:
     say(f"stored {counts} in {path}")
 
 
-class ExportStream(ABC):
-    """A text stream that converts JSON lines of an export to another format.
+class ExportStream:
+    """A text stream that converts JSON lines of an export to ``json``, ``csv`` or ``md``.
+
+    ``json`` is one array of all records. ``csv`` (RFC 4180) and ``md``, the format that `septet add -` reads, contain
+    entries only.
+
+    Args:
+        for_people: True to replace terminal control characters in ``csv``.
 
     Attributes:
         counts: number of records by type, ``entry``, ``link``, ``feedback``; and of entries with a ``vector``.
-        unsupported: the types that the format does not store.
     """
 
-    unsupported: tuple[str, ...] = ("link", "feedback", "vector")
-
-    def __init__(self, out: IO[str]) -> None:
-        self.out = out
+    def __init__(self, format: str, out: IO[str], *, for_people: bool = False) -> None:
+        self._format, self._out, self._for_people = format, out, for_people
+        self._rows = csv.writer(out, lineterminator="\r\n")
         self.counts: Counter[str] = Counter()
+        if format == "csv":
+            from septet.exchange.tables import COLUMNS
+
+            self._rows.writerow(COLUMNS)
 
     def write(self, line: str) -> int:
         """Convert a line; return its length."""
         record = json.loads(line)
-        self.take(record)
+        if self._format == "json":
+            self._out.write((",\n" if self.counts else "[\n") + json.dumps(record, ensure_ascii=False))
+        elif record["record"] == "entry":
+            self._write_row(record) if self._format == "csv" else self._write_text(record)
         self.counts[record["record"]] += 1
         self.counts["vector"] += "vector" in record
         return len(line)
 
-    @abstractmethod
-    def take(self, record: dict[str, Any]) -> None:
-        """Write a record."""
-
     def finish(self) -> None:
         """Write the end of the output."""
-        self.out.flush()
+        if self._format == "json":
+            self._out.write("\n]\n" if self.counts else "[]\n")
+        self._out.flush()
 
     def omitted(self) -> str:
         """Describe the records that the format does not store; empty if none."""
-        return ", ".join(f"{self.counts[name]:,} {_PLURALS[name]}" for name in self.unsupported if self.counts[name])
+        omitted = {} if self._format == "json" else _PLURALS
+        return ", ".join(f"{self.counts[name]:,} {plural}" for name, plural in omitted.items() if self.counts[name])
 
-
-class JsonStream(ExportStream):
-    """One JSON array of all records."""
-
-    unsupported = ()
-
-    def take(self, record: dict[str, Any]) -> None:
-        """Write a record."""
-        self.out.write((",\n" if self.counts else "[\n") + json.dumps(record, ensure_ascii=False))
-
-    def finish(self) -> None:
-        """Write the end of the array."""
-        self.out.write("\n]\n" if self.counts else "[]\n")
-        super().finish()
-
-
-class CsvStream(ExportStream):
-    """A CSV table of the entries (RFC 4180)."""
-
-    def __init__(self, out: IO[str], *, for_people: bool) -> None:
-        from septet.exchange.tables import COLUMNS
-
-        super().__init__(out)
-        self._for_people = for_people
-        self._rows = csv.writer(out, lineterminator="\r\n")
-        self._rows.writerow(COLUMNS)
-
-    def take(self, record: dict[str, Any]) -> None:
-        """Write an entry as a row."""
+    def _write_row(self, record: dict[str, Any]) -> None:
         from septet.exchange.tables import row_of
 
-        if record["record"] == "entry":
-            row = row_of(record)
-            self._rows.writerow([harmless(cell.replace("\r\n", "\n")) for cell in row] if self._for_people else row)
+        row = row_of(record)
+        self._rows.writerow([harmless(cell.replace("\r\n", "\n")) for cell in row] if self._for_people else row)
 
-
-class MarkdownStream(ExportStream):
-    """The entries in the format that `septet add -` reads, concatenated."""
-
-    def take(self, record: dict[str, Any]) -> None:
-        """Write an entry with front matter."""
+    def _write_text(self, record: dict[str, Any]) -> None:
         from septet.cli.front_matter import as_text
         from septet.model.entry import Entry
         from septet.model.fields import Span
 
-        if record["record"] == "entry":
-            fields = {name: value for name, value in record.items() if name not in ("record", "vector", "span")}
-            span = record.get("span")
-            entry = Entry(**{**fields, "tags": tuple(fields["tags"])}, span=None if span is None else Span(**span))
-            self.out.write(as_text(entry) + "\n")
+        fields = {name: value for name, value in record.items() if name not in ("record", "vector", "span")}
+        span = record.get("span")
+        entry = Entry(**{**fields, "tags": tuple(fields["tags"])}, span=None if span is None else Span(**span))
+        self._out.write(as_text(entry) + "\n")
 
 
 def format_for(named: str | None, target: str) -> str:
-    """Return the named format, else that of the file's suffix, else ``jsonl``.
-
-    Raises:
-        QueryError: an unknown format.
-    """
+    """Return the named format, else that of the file's suffix, else ``jsonl`` (`QueryError`)."""
     if named is None:
         suffix = Path(target).suffix.lower().removeprefix(".")
         return suffix if suffix in FORMATS else "jsonl"
     if named not in FORMATS:
         raise QueryError(f"unknown --format {named!r}; available: {', '.join(FORMATS)}")
     return named
-
-
-def writer(format: str, out: IO[str], *, for_people: bool = False) -> ExportStream:
-    """Return the stream that writes ``json``, ``csv`` or ``md``.
-
-    Args:
-        for_people: replace terminal control characters.
-    """
-    if format == "csv":
-        return CsvStream(out, for_people=for_people)
-    return JsonStream(out) if format == "json" else MarkdownStream(out)

@@ -92,12 +92,7 @@ def edit(
 
 
 def _edit_in_place(place: SourceFile, id: str, shared: SharedOptions) -> None:
-    """Open the file of a chunk at its line, or at the line in the id, and sync its folder afterwards.
-
-    Raises:
-        EntryError: the file does not exist, or there is no editor.
-        typer.Exit: the editor failed, or the sync is incomplete.
-    """
+    """Open the file of a chunk at its line, or at the line in the id, and sync its folder afterwards (`EntryError`)."""
     from septet.cli.commands.syncing import print_report, sync_and_embed
 
     if not Path(place.file).is_file():
@@ -111,11 +106,7 @@ def _edit_in_place(place: SourceFile, id: str, shared: SharedOptions) -> None:
 
 
 def _store(opened: Any, before: Entry, changes: dict[str, Any]) -> None:
-    """Store changes unless the entry changed since it was read.
-
-    Raises:
-        EntryError: another program changed or deleted it.
-    """
+    """Store changes unless another program changed or deleted the entry since it was read (`EntryError`)."""
     now = opened.get(before.id)
     if now is None:
         raise EntryError(f"{before.id} was deleted by another program")
@@ -125,12 +116,7 @@ def _store(opened: Any, before: Entry, changes: dict[str, Any]) -> None:
 
 
 def _edited(text: str, id: str) -> Path:
-    """Open a text in the editor and return the path of the edited file.
-
-    Raises:
-        EntryError: there is no editor, or it cannot be run.
-        typer.Exit: the editor failed.
-    """
+    """Open a text in the editor and return the path of the edited file; exit if the editor fails (`EntryError`)."""
     folder = Path(tempfile.mkdtemp(prefix="septet-"))
     path = folder / f"{_NOT_IN_NAMES.sub('_', id)[:80].strip('.') or 'entry'}.md"
     path.write_bytes(text.encode("utf-8"))
@@ -155,14 +141,7 @@ def _saved_text(path: Path, text: str) -> str:
 
 
 def _run_editor(path: Path, line: int | None = None) -> int:
-    """Run ``$VISUAL``, else ``$EDITOR``, on a file and return its exit code.
-
-    Args:
-        line: the line to open, from 1, if the editor is known; None for the first.
-
-    Raises:
-        EntryError: there is no editor, or it cannot be run.
-    """
+    """Run ``$VISUAL``, else ``$EDITOR``, on a file, at a line from 1; return its exit code (`EntryError`)."""
     command = _editor()
     sys.stdout.flush()
     try:

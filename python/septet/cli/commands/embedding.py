@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -136,7 +135,7 @@ def doctor(
             check.name: {"state": check.state, "said": check.summary, "cure": check.cure, **check.facts}
             for check in checks
         }
-        print_json({"healthy": code == 0, "checks": results}, _plain)
+        print_json({"healthy": code == 0, "checks": results})
     else:
         _show_checks(screen.console(sys.stdout), checks)
         if any(check.mend for check in checks):
@@ -185,20 +184,15 @@ def _show_models(out: Screen, available: Catalogue) -> None:
             out.print(StyledLine(f"    {model:26} {text}", "dim"))
 
 
-_STYLES = {"ok": "green", "fault": "red", "none": "dim"}
-_MARKS = {"ok": "ok", "fault": "FAULT", "none": "-"}
+#: Mark and style by state.
+_MARKS = {"ok": ("ok", "green"), "fault": ("FAULT", "red"), "none": ("-", "dim")}
 
 
 def _show_checks(out: Screen, checks: list[Check]) -> None:
     from septet.cli.screen import StyledLine
 
     for check in checks:
-        line = StyledLine(f"{check.name:14}").append(f"{_MARKS[check.state]:7}", _STYLES[check.state])
+        mark, style = _MARKS[check.state]
+        line = StyledLine(f"{check.name:14}").append(f"{mark:7}", style)
         cure = f" (--fix: {check.cure})" if check.cure else ""
         out.print(line.append(sentence(check.summary) + cure))
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -61,13 +61,11 @@ def evaluate(
     vault contains none of the relevant ids.
     """
     from septet.evaluation import evaluate as run
-    from septet.evaluation.judgements import judged
     from septet.evaluation.measures import MEASURES, measures_of
 
     names = MEASURES if measures is None else [name.strip() for name in measures.split(",")]
     measures_of(names)
-    source = _source(file)
-    queries = None if source is None else [query.to_dict() for query in judged(source, qrels)]
+    queries = _judged(file, qrels)
     searches = search_options(options)
     with existing(shared.vault, **shared.embedder()) as opened:
         queries = _feedback(opened, qrels) if queries is None else queries
@@ -108,10 +106,7 @@ def tune(
     Prints the weights before and after, and their gain on held-out queries. Exits with 1, and writes nothing, if the
     gain is not above noise. Searches use the new weights once --profile names the file of --write.
     """
-    from septet.evaluation.judgements import judged
-
-    source = _source(file)
-    queries = None if source is None else [query.to_dict() for query in judged(source, qrels)]
+    queries = _judged(file, qrels)
     with existing(shared.vault, **shared.embedder()) as opened:
         queries = _feedback(opened, qrels) if queries is None else queries
         _tune(opened, queries, measure, write, search_options(options), shared.format)
@@ -158,12 +153,16 @@ def _feedback(vault: Vault, qrels: Path | None) -> list[dict[str, Any]]:
     return feedback_judgements(vault)
 
 
-def _source(file: str | None) -> Any:
-    if file != "-":
-        return file
-    from septet.evaluation.judgements import queries_in
+def _judged(file: str | None, qrels: Path | None) -> list[dict[str, Any]] | None:
+    """Return the queries of a file, or of standard input; None without one."""
+    from septet.evaluation.judgements import judged, queries_in
 
-    return [query.to_dict() for query in queries_in(sys.stdin.buffer, "standard input")]
+    if file is None:
+        return None
+    source: Any = file
+    if file == "-":
+        source = [query.to_dict() for query in queries_in(sys.stdin.buffer, "standard input")]
+    return [query.to_dict() for query in judged(source, qrels)]
 
 
 def _print(result: Evaluation) -> None:

@@ -202,7 +202,7 @@ def push(
     end both sides are compared: entries, vectors and, if the server has no other entries, the results of some searches.
     """
     from septet.cli.places import existing
-    from septet.service.vaults import open_vault
+    from septet.service.places import open_vault
 
     _check_places(file, address)
     layout: dict[str, Any] = {"buckets": buckets, "vectors": vectors}
@@ -217,7 +217,7 @@ def pull(shared: SharedOptions, address: _Address, file: _File, vault: _Named = 
     Creates the file if it does not exist. Otherwise like `septet push`.
     """
     from septet.cli.places import writable
-    from septet.service.vaults import open_vault
+    from septet.service.places import open_vault
 
     _check_places(file, address)
     with (

@@ -99,12 +99,7 @@ def list_(
 
 
 @command("json", "tier", "memory", options=filtering())
-def count(
-    shared: SharedOptions,
-    *,
-    as_of: AsOf = None,
-    **filters: Any,
-) -> None:
+def count(shared: SharedOptions, *, as_of: AsOf = None, **filters: Any) -> None:
     """Count the entries that `septet list` would list.
 
     Exits with 1 if there are none.
@@ -120,10 +115,7 @@ def count(
 
 
 @command("format", "tier", "memory")
-def history(
-    shared: SharedOptions,
-    id: Id,
-) -> None:
+def history(shared: SharedOptions, id: Id) -> None:
     """Print the earlier versions of an entry, newest first."""
     with shared.memory() as opened:
         whole = whole_id(opened, id)
@@ -141,10 +133,7 @@ def history(
 
 
 @command("format", "tier", "memory")
-def links(
-    shared: SharedOptions,
-    id: Id,
-) -> None:
+def links(shared: SharedOptions, id: Id) -> None:
     """Print the links from and to an entry."""
     with shared.memory() as opened:
         whole = whole_id(opened, id)
@@ -182,9 +171,7 @@ def facets(
 
 
 @command("format", "tier", "memory")
-def stats(
-    shared: SharedOptions,
-) -> None:
+def stats(shared: SharedOptions) -> None:
     """Show the contents of a vault and the folders it follows."""
     from septet.cli import render
     from septet.cli.commands.syncing import print_roots
@@ -251,11 +238,7 @@ def _day(epoch: float) -> str:
 
 
 def _cut(entry: Entry, first: int, count: int | None) -> Entry:
-    """Return an entry with only ``count`` lines of its description, from line ``first`` (1-based).
-
-    Raises:
-        QueryError: the description has no such line.
-    """
+    """Return an entry with ``count`` lines of its description, from line ``first``, counted from 1 (`QueryError`)."""
     lines = entry.description.split("\n")
     if not 1 <= first <= len(lines):
         raise QueryError(f"no line {first} in {entry.id}: wanted 1 to {len(lines)}")
@@ -279,11 +262,7 @@ def _stats_rows(counts: Stats) -> list[dict[str, Any]]:
 
 
 def _order(text: str) -> str | tuple[str, str]:
-    """Parse a field and its direction: ``updated``, ``updated:desc``, ``-updated``.
-
-    Raises:
-        QueryError: an unknown direction.
-    """
+    """Parse a field and its direction: ``updated``, ``updated:desc``, ``-updated`` (`QueryError`)."""
     field, sign, direction = text.rpartition(":")
     if text.startswith("-"):
         field, sign, direction = text[1:], ":", "desc"

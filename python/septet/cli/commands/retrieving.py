@@ -125,11 +125,7 @@ def plan(
 
 
 def _config(file: Path | None, profile: str | None, repository: Path | None, expand: bool | None) -> RetrievalConfig:
-    """Read the configuration of a file and apply the options.
-
-    Raises:
-        ProfileError: the file is malformed, or a name is unknown.
-    """
+    """Read the configuration of a file and apply the options (`ProfileError`)."""
     from septet.retrieval.config import RetrievalConfig, ignored, retrieval_config, with_environment
 
     if file is None:
@@ -163,11 +159,7 @@ def _scope(texts: list[str] | None) -> dict[str, object] | None:
 
 
 def _plan_in(file: Path) -> Mapping[str, Any]:
-    """Read a plan from a file, or from the output of ``septet retrieve --json``.
-
-    Raises:
-        QueryError: the file contains no plan.
-    """
+    """Read a plan from a file, or from the output of ``septet retrieve --json`` (`QueryError`)."""
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
         plan = json.loads(text)

@@ -75,11 +75,7 @@ def search(
         "diversity",
     ),
 )
-def recall(
-    shared: SharedOptions,
-    query: Query,
-    **options: Any,
-) -> None:
+def recall(shared: SharedOptions, query: Query, **options: Any) -> None:
     """Search memories, which `septet remember` stores."""
     with shared.memory(embeds=True) as opened:
         applied = {name: value for name, value in search_options(options).items() if value not in (None, False)}
@@ -109,12 +105,7 @@ def similar(
 
 
 @command("format", "embedding", "memory", options=searching("mode"))
-def explain(
-    shared: SharedOptions,
-    query: Query,
-    id: Id,
-    **options: Any,
-) -> None:
+def explain(shared: SharedOptions, query: Query, id: Id, **options: Any) -> None:
     """Explain the rank of an entry in a search, or its absence."""
     from septet.cli import render
 
@@ -182,11 +173,7 @@ def _show_results(results: Results, format: Format, *, detail: bool = False) -> 
 
 
 def _answer_lines(opened: Any, options: Any) -> None:
-    """Answer each line of standard input with a line of JSON: the results or the error.
-
-    Raises:
-        typer.Exit: no query had results.
-    """
+    """Answer each line of standard input with a line of JSON, results or error; exit if no query had results."""
     has_results = False
     for query in _lines():
         try:

@@ -7,18 +7,19 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import Enum
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from septet.cli.command import SharedOptions, command
 from septet.cli.options import COMPLETE_VARIABLE, Embedding
 from septet.cli.places import find_embedding
-from septet.cli.terminal import say
+from septet.cli.terminal import say, unguarded
 from septet.errors import QueryError, StoreError
+from septet.mcp.clients import CLIENTS, block
 
 if TYPE_CHECKING:
     from septet.server.access_log import AccessLog
@@ -170,21 +171,6 @@ def _log(named: str, queries: bool) -> Iterator[AccessLog | None]:
             stream.close()
 
 
-class Program(str, Enum):
-    """An MCP client with a known configuration format."""
-
-    claude = "claude"
-    claude_code = "claude-code"
-    cline = "cline"
-    codex = "codex"
-    cursor = "cursor"
-    gemini = "gemini"
-    opencode = "opencode"
-    vscode = "vscode"
-    windsurf = "windsurf"
-    zed = "zed"
-
-
 @command("embedding", "vault")
 def mcp(
     shared: SharedOptions,
@@ -198,12 +184,10 @@ def mcp(
         typer.Option("--documented-names", help="memory_search and knowledge_query instead of search and explain."),
     ] = False,
     install: Annotated[
-        Program | None,
+        Literal[tuple(CLIENTS)] | None,  # type: ignore[valid-type]
         typer.Option(
             metavar="PROGRAM",
-            help="Print the configuration that starts this server from a program: "
-            + ", ".join(program.value for program in Program)
-            + ".",
+            help=f"Print the configuration that starts this server from a program: {', '.join(CLIENTS)}.",
         ),
     ] = None,
 ) -> None:
@@ -215,9 +199,8 @@ def mcp(
     # --config takes precedence over SEPTET_VAULT.
     file = shared.vault if config is None else None
     if install is not None:
-        _print_block(
-            install.value, file, config, shared.embedding, read_only=read_only, documented_names=documented_names
-        )
+        flags = ["--read-only"] * read_only + ["--documented-names"] * documented_names
+        _print_block(install, file, config, shared.embedding, flags)
         return
     try:
         from septet.mcp.stdio import serve_stdio
@@ -236,20 +219,8 @@ def mcp(
         serve_stdio(served, documented_names=documented_names)
 
 
-def _print_block(
-    program: str,
-    vault: str | None,
-    config: Path | None,
-    embedding: str | None,
-    *,
-    read_only: bool,
-    documented_names: bool,
-) -> None:
+def _print_block(program: str, vault: str | None, config: Path | None, embedding: str | None, flags: list[str]) -> None:
     """Print the configuration block of a program, and the name of its file to standard error."""
-    from importlib.util import find_spec
-
-    from septet.cli.terminal import unguarded
-    from septet.mcp.clients import CLIENTS, block
     from septet.postgres.store.dsn import is_dsn, without_passwords
     from septet.service.configuration import CONFIG_VARIABLE
     from septet.service.places import expanded
@@ -271,7 +242,7 @@ def _print_block(
     if embedding is not None:
         file = expanded(Path(embedding))
         arguments += ["--embedding", str(file.absolute()) if file.is_file() else embedding]
-    arguments += ["--read-only"] * read_only + ["--documented-names"] * documented_names
+    arguments += flags
     if any("$" in text for text in arguments):
         say(f"note: a path contains '$', which {program} may expand as a variable")
     if find_spec("mcp") is None:

@@ -119,23 +119,37 @@ def sync(
 
 def sync_and_embed(opened: Any, root: str | None, **options: Any) -> tuple[SyncReport, EmbedReport | None]:
     """Sync a folder, embed new chunks if there is an embedder, and return both reports."""
-    with stoppable(lambda: _stored(opened)), progress("syncing") as step:
+    from septet.files.report import counted
+
+    def stored() -> str:
+        roots = _roots(opened)
+        files, chunks = sum(info.files for info in roots), sum(info.chunks for info in roots)
+        return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to continue"
+
+    with stoppable(stored), progress("syncing") as step:
         report = opened.sync(root, progress=step, **options)
-    return report, _embed(opened) if hasattr(opened, "embed") and opened._embeds() else None
+    if not (hasattr(opened, "embed") and opened._embeds()):
+        return report, None
+    with embedding_stoppable(opened), progress("embedding") as step:
+        return report, opened.embed(progress=step)
 
 
 def print_report(report: SyncReport, vectors: EmbedReport | None, *, as_json: bool = False) -> None:
-    """Print the report of a sync.
-
-    Raises:
-        typer.Exit: the sync is incomplete, or texts could not be embedded.
-    """
+    """Print the report of a sync; exit if it is incomplete, or texts could not be embedded."""
     if as_json:
         print_json(report.to_dict() | ({} if vectors is None else {"embedded": vectors.to_dict()}))
     else:
         would = "a sync would see " if report.dry_run else ""
         print(f"{', '.join(map(flat, report.roots))}: {would}{flat(str(report))}")
-    _print_details(report)
+    for line in skipped_lines(report.skipped, SHOWN):
+        say(line)
+    for problem in report.problems:
+        say(f"problem: {problem}")
+    for rule, number in sorted(report.redacted.items()):
+        say(f"masked {number:,} of {rule}")
+    if files := report.redacted_in:
+        more = f" and {len(files) - SHOWN_MASKED:,} more" if len(files) > SHOWN_MASKED else ""
+        say(f"masked in {', '.join(files[:SHOWN_MASKED])}{more}; --redact no disables masking")
     if vectors is not None:
         end_embedding(vectors)
     if not report.complete:
@@ -218,35 +232,10 @@ def _chunking(opened: Vault, root: str | None, changes: dict[str, Any]) -> Chunk
     return Chunking(**{**before, **changes})
 
 
-def _embed(opened: Vault) -> EmbedReport:
-    with embedding_stoppable(opened), progress("embedding") as step:
-        return opened.embed(progress=step)
-
-
 def _roots(opened: Vault) -> list[RootInfo]:
     from septet.files.report import roots_of
 
     return roots_of(opened._store)
-
-
-def _stored(opened: Vault) -> str:
-    from septet.files.report import counted
-
-    roots = _roots(opened)
-    files, chunks = sum(info.files for info in roots), sum(info.chunks for info in roots)
-    return f"{counted(files, 'file')} in {counted(chunks, 'chunk')} stored; sync again to continue"
-
-
-def _print_details(report: SyncReport) -> None:
-    for line in skipped_lines(report.skipped, SHOWN):
-        say(line)
-    for problem in report.problems:
-        say(f"problem: {problem}")
-    for rule, number in sorted(report.redacted.items()):
-        say(f"masked {number:,} of {rule}")
-    if files := report.redacted_in:
-        more = f" and {len(files) - SHOWN_MASKED:,} more" if len(files) > SHOWN_MASKED else ""
-        say(f"masked in {', '.join(files[:SHOWN_MASKED])}{more}; --redact no disables masking")
 
 
 @command("embedding", "vault")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from septet.files.redaction import Redactor
     from septet.files.report import RedactReport
     from septet.service.configuration import Configuration
-    from septet.service.vaults import VaultPlace
+    from septet.service.places import VaultPlace
 
 COLUMNS = ("tier", "priority", "entries", "writable", "place", "problem")
 #: Maximum remaining places with secrets to print.
@@ -67,19 +68,20 @@ def _vault_record(place: VaultPlace) -> dict[str, Any]:
     """Return the record of a single vault, with the tier name that its searches use."""
     from septet.postgres.store.dsn import is_dsn, without_passwords
 
+    def count() -> int:
+        with existing(place) as opened:
+            return len(opened)
+
+    writable = is_dsn(place) or os.access(place, os.W_OK)
+    return _record("vault", 1.0, count, writable, without_passwords(str(place)))
+
+
+def _record(tier: str, priority: float, count: Callable[[], int], writable: bool, place: str) -> dict[str, Any]:
     entries, problem = None, ""
     try:
-        with existing(place) as opened:
-            entries = len(opened)
+        entries = count()
     except SeptetError as fault:
         problem = str(fault)
-    writable = is_dsn(place) or os.access(place, os.W_OK)
-    return _record("vault", 1.0, entries, writable, without_passwords(str(place)), problem)
-
-
-def _record(
-    tier: str, priority: float, entries: int | None, writable: bool, place: str, problem: str
-) -> dict[str, Any]:
     return dict(zip(COLUMNS, (tier, priority, entries, writable, place, problem), strict=True))
 
 
@@ -89,15 +91,14 @@ def _tier_record(federation: Configuration, name: str) -> dict[str, Any]:
     from septet.service.opening import opened
 
     table = federation.tiers[name]
-    entries, problem = None, ""
     single = federation._replace(tiers={name: table.model_copy(update={"optional": False})})
-    try:
+
+    def count() -> int:
         with opened(None, single, read_only=True, embedder={}) as served:
-            entries = served.blocking.stats().entries
-    except SeptetError as fault:
-        problem = str(fault)
+            return served.blocking.stats().entries
+
     priority = table.priority if table.priority is not None else TIER_PRIORITIES.get(name, 0.5)
-    return _record(name, priority, entries, not table.read_only, table.place, problem)
+    return _record(name, priority, count, not table.read_only, table.place)
 
 
 @command("json", "vault")
@@ -170,11 +171,7 @@ def _print_redacted(report: RedactReport) -> None:
 
 
 def _redactor(path: Path) -> Redactor:
-    """Read the settings of a `Redactor` from a file.
-
-    Raises:
-        EntryError: the file cannot be read, or contains no such settings.
-    """
+    """Read the settings of a `Redactor` from a file (`EntryError`)."""
     from septet.files.redaction import Redactor
     from septet.inputs.documents import Unreadable, read_document
 

@@ -132,11 +132,7 @@ def update(
 
 @command("tier", "memory")
 def delete(
-    shared: SharedOptions,
-    ids: Ids = None,
-    where: Where = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    shared: SharedOptions, ids: Ids = None, where: Where = None, dry_run: DryRun = False, yes: Yes = False
 ) -> None:
     """Delete entries by id or by filter; asks first on a terminal.
 
@@ -208,11 +204,7 @@ def link(
 
 
 @command("tier", "memory")
-def unlink(
-    shared: SharedOptions,
-    source: Id,
-    target: Target,
-) -> None:
+def unlink(shared: SharedOptions, source: Id, target: Target) -> None:
     """Remove the link from an entry to another."""
     with shared.memory(write=True) as opened:
         ends = [whole_id(opened, end) for end in (source, target)]
@@ -222,11 +214,7 @@ def unlink(
 
 
 def _resolve(opened: Any, texts: list[str]) -> list[str]:
-    """Resolve whole or shortened ids.
-
-    Raises:
-        typer.Exit: an id does not exist.
-    """
+    """Resolve whole or shortened ids; exit if one does not exist."""
     ids = whole_ids(opened, texts)
     if missing := [text for text, id in ids.items() if id is None]:
         end_with(f"no entry {', '.join(map(repr, missing))} in {place_of(opened)}; nothing was changed")
@@ -234,11 +222,7 @@ def _resolve(opened: Any, texts: list[str]) -> list[str]:
 
 
 def _ask(question: str, yes: bool) -> None:
-    """Ask for confirmation on a terminal.
-
-    Raises:
-        typer.Exit: the user declined.
-    """
+    """Ask for confirmation on a terminal; exit if the user declines."""
     if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     print(flat(question), "[y/N]", end=" ", file=sys.stderr, flush=True)
@@ -288,11 +272,7 @@ def _pair(text: str, option: str) -> tuple[str, Any]:
 
 
 def _change(text: str) -> tuple[str, Any]:
-    """Parse ``--set`` into a field and its value.
-
-    Raises:
-        EntryError: an unknown field.
-    """
+    """Parse ``--set`` into a field and its value (`EntryError`)."""
     from septet.inputs.times import Times
     from septet.model.fields import EntryChanges
 
