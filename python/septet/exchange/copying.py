@@ -22,7 +22,7 @@ import numpy as np
 from septet._core import text_hash
 from septet.errors import StoreError
 from septet.model.codec import as_dict
-from septet.sqlite.store.aside import set_aside
+from septet.sqlite.store.mending import set_aside
 from septet.sqlite.store.store import SqliteStore as LocalStore
 from septet.store.protocol import Reading, Store
 from septet.system.target import complete_file
@@ -311,7 +311,9 @@ def _alike(ours: bytes, theirs: bytes, near: float) -> bool:
 def _answers(source: Any, target: Any, probes: Sequence[Candidate]) -> Iterator[str]:
     exact = not (_rounds(source) or _rounds(target))
     # A graph may miss near vectors.
-    exact &= not any(getattr(space, "hnsw", False) for vault in (source, target) for space in vault.embedding_status().spaces)
+    exact &= not any(
+        getattr(space, "hnsw", False) for vault in (source, target) for space in vault.embedding_status().spaces
+    )
     layouts = source._layouts() if exact else {}
     layout = max(layouts, key=lambda key: layouts[key]) if layouts else None
     vectors = source._vectors_of([row.id for row in probes], layout) if layout else {}

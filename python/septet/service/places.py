@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from septet.errors import StoreError
 
 if TYPE_CHECKING:
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
     from septet.vault import Vault
 
 #: A path, or ``postgresql://host/database?vault=team``.
@@ -86,7 +86,7 @@ def open_vault(
 
         return Vault(Path(place), read_only=read_only, **arguments)
     dsn, name = vault_named(str(place), named)
-    from septet.postgres.vault.vault import PostgresVault
+    from septet.postgres.vault import PostgresVault
 
     return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)
 
