@@ -52,23 +52,8 @@ class Feeding:
             return await self._add_many(items, vectors=vectors, model=model, progress=progress, **options)
         if vectors is not None or model is not None:
             raise EntryError("vectors= requires a list or a frame of items: make a list first")
-        return await add_many_from(items, self._add_many, progress, **options)
-
-
-async def add_many_from(
-    source: AsyncIterable[Any],
-    add_many: Callable[..., Awaitable[list[str]]],
-    progress: Progress | None,
-    **options: Any,
-) -> list[str]:
-    """Store the items of an async iterable by transactions; return the ids. No thread is blocked by the source.
-
-    Raises:
-        BatchError: as for `septet.Vault.add_many`.
-        EntryError: ``progress`` is neither a plain function nor True.
-    """
-    with shown_progress(progress, "add_many", "entries", EntryError) as report:
-        return await _add_each(source, add_many, report, options)
+        with shown_progress(progress, "add_many", "entries", EntryError) as report:
+            return await _add_each(items, self._add_many, report, options)
 
 
 async def _add_each(
@@ -77,6 +62,7 @@ async def _add_each(
     report: Report | None,
     options: Mapping[str, Any],
 ) -> list[str]:
+    """Store the items of an async iterable by transactions; return the ids. No thread is blocked by the source."""
     ids: list[str] = []
 
     async def store(items: list[Any]) -> None:

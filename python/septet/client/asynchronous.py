@@ -9,24 +9,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.aio.feeding import Feeding
-from septet.client.blocking import MAX_BYTES, TIMEOUT_S, Calls
+from septet.client.blocking import Calls, ServerConnection
 from septet.client.steps import Steps, awaited
 from septet.client.tier import answer_in, part_of
 from septet.client.transport import (
     LEAST_S,
     RETRIES,
-    ConnectionSettings,
     ServerCall,
     decoded,
     error_of_fault,
     may_retry,
     outgoing,
-    settings_of,
 )
 from septet.errors import Closed
 from septet.model.entry import Entry
 from septet.net.calls import Answer
-from septet.system.forks import OfOneProcess
 from septet.tiers.remote.shapes import shape_of
 from septet.vault.faces import AwaitedOfOneStore, declared
 
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
 _R = TypeVar("_R")
 
 
-class AsyncClient(Feeding, AwaitedOfOneStore, OfOneProcess):
+class AsyncClient(ServerConnection, Feeding, AwaitedOfOneStore):
     """A vault on a server, for asyncio: the methods of `Client` with the same arguments, awaited.
 
     Event loops of several threads may share it; each has connections of its own. Cancelling a call drops it: the server
@@ -54,30 +51,6 @@ class AsyncClient(Feeding, AwaitedOfOneStore, OfOneProcess):
     Raises:
         StoreError: an argument is invalid.
     """
-
-    _elsewhere = "create one by its url in the other process"
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        token: str | None = None,
-        timeout_s: float = TIMEOUT_S,
-        max_bytes: int = MAX_BYTES,
-        tier: str | None = None,
-        transport: Any = None,
-    ) -> None:
-        self._settings: ConnectionSettings = settings_of(url, token, timeout_s, max_bytes, tier, transport)
-        self._calls = Calls(self._settings)
-        self._connections = self._settings.connections()
-
-    @property
-    def url(self) -> str:
-        """The address of the server, without a token."""
-        return self._settings.url
-
-    def __repr__(self) -> str:
-        return f"AsyncClient({self._settings.url!r})"
 
     async def __aenter__(self) -> Self:
         return self

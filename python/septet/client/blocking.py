@@ -46,23 +46,8 @@ class Calls(Reads, Writes):
         return getattr(cls, method.__name__, None) or steps_of(method)
 
 
-class Client(RemoteMethods, RemoteMember, OfOneProcess):
-    """A vault on a server (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
-
-    A `Federation` accepts it as a tier, with the results of a local vault. Threads may share it; a forked child opens
-    its own connections. Calls that only read are retried at most twice after a failed connection.
-
-    Args:
-        url: the address of the server, such as ``http://127.0.0.1:8000``; proxies of the environment are not used.
-        token: the token of the server. It is sent to this server only: redirects are not followed.
-        timeout_s: maximum time of a call, 0.01 to 86,400 seconds; a search with ``timeout_s=`` uses its own.
-        max_bytes: maximum size of an answer, in bytes; a larger one is an error.
-        tier: the tier to write to, and to use in a `Federation`, if the server has several.
-        transport: an `httpx.BaseTransport` that sends the requests; None for the network.
-
-    Raises:
-        StoreError: an argument is invalid. The constructor does not connect.
-    """
+class ServerConnection(OfOneProcess):
+    """The settings and connections of a client."""
 
     _elsewhere = "create one by its url in the other process"
 
@@ -86,7 +71,26 @@ class Client(RemoteMethods, RemoteMember, OfOneProcess):
         return self._settings.url
 
     def __repr__(self) -> str:
-        return f"Client({self._settings.url!r})"
+        return f"{type(self).__name__}({self._settings.url!r})"
+
+
+class Client(ServerConnection, RemoteMethods, RemoteMember):
+    """A vault on a server (``septet serve``): the methods of `Vault`, with its arguments, results and errors.
+
+    A `Federation` accepts it as a tier, with the results of a local vault. Threads may share it; a forked child opens
+    its own connections. Calls that only read are retried at most twice after a failed connection.
+
+    Args:
+        url: the address of the server, such as ``http://127.0.0.1:8000``; proxies of the environment are not used.
+        token: the token of the server. It is sent to this server only: redirects are not followed.
+        timeout_s: maximum time of a call, 0.01 to 86,400 seconds; a search with ``timeout_s=`` uses its own.
+        max_bytes: maximum size of an answer, in bytes; a larger one is an error.
+        tier: the tier to write to, and to use in a `Federation`, if the server has several.
+        transport: an `httpx.BaseTransport` that sends the requests; None for the network.
+
+    Raises:
+        StoreError: an argument is invalid. The constructor does not connect.
+    """
 
     def __enter__(self) -> Client:
         return self

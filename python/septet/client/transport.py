@@ -141,10 +141,11 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> Send:
         request = dict(call.request)
         if "{id}" in path:
             # Percent-encode every byte: dots and slashes of an id must not become path segments.
-            quoted = "".join(f"%{byte:02X}" for byte in utf8(request.pop("id"), "id").encode())
-            path = path.replace("{id}", quoted)
+            path = path.replace("{id}", _quoted(utf8(request.pop("id"), "id")))
         if route.verb == "GET":
-            path += "".join(f"?{name}={_quoted(value)}" for name, value in request.items())
+            path += "".join(
+                f"?{name}={_quoted(utf8(value, 'an argument', QueryError))}" for name, value in request.items()
+            )
         else:
             content, headers["content-type"] = encoded(request, reads=reads), _JSON
     within_s = settings.timeout_s if call.within_s is None else min(call.within_s, MOST_TIMEOUT_S)
@@ -154,8 +155,8 @@ def outgoing(call: ServerCall, settings: ConnectionSettings) -> Send:
     )
 
 
-def _quoted(value: object) -> str:
-    return "".join(f"%{byte:02X}" for byte in utf8(value, "an argument", QueryError).encode())
+def _quoted(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())
 
 
 def decoded(answer: Answer, call: ServerCall, settings: ConnectionSettings) -> Any:

@@ -125,7 +125,8 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
         self._vaults = {**self._vaults, name: (vault, place)}
         if isinstance(vault, Vault) and vault._on_search is not None:
-            self._look_first()
+            # Federations without a tier that syncs before searches pay nothing.
+            self.__dict__["_plan"] = self._plan_in_step
 
     def disconnect(self, name: str) -> bool:
         """Remove a tier; return True if it existed. Its vault stays open.
@@ -199,10 +200,6 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
         return self._threads
 
     # -- sync before searches ----------------------------------------------------------------------------------------
-
-    def _look_first(self) -> None:
-        """Sync before searches, in tiers with ``sync_on_search``; federations without such tiers pay nothing."""
-        self.__dict__["_plan"] = self._plan_in_step
 
     def _plan_in_step(self, query: str, options: Mapping[str, Any], method: str = "search") -> SearchPlan:
         plan = Searchable._plan(self, query, options, method)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
-from septet.federation.listed import ListedTiers
+from septet.errors import SeptetError
+from septet.federation.member import TierMembers
 from septet.model.entry import Entry
 from septet.model.links import Link
 from septet.model.vector import Space
 from septet.vault.batch import ids_of
+from septet.vault.listed import Lists
 from septet.vault.reading import ReadById, asked_model, fullest, rows_of
 
 if TYPE_CHECKING:
@@ -18,11 +20,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.federation.member import Member
+    from septet.listing.queries import ListingQuery, Shadowing, Shadows
+    from septet.model.arrays import Mask
     from septet.model.stats import Stats
 
+_Answer = TypeVar("_Answer")
 
-class ReadableTiers(ListedTiers, ReadById):
+
+class ReadableTiers(TierMembers, Lists, ReadById):
     """Tiers read as one store."""
+
+    _known_shadows: Shadows | None = None
 
     def load(self, ids: Iterable[str]) -> list[Entry]:
         """Return whole entries in the order of the ids, each from the highest tier that has it.
@@ -131,3 +139,68 @@ class ReadableTiers(ListedTiers, ReadById):
             notes=tuple(note for stats in tiers.values() for note in stats.notes),
             tiers=tiers,
         )
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Iterate over all entries, each id once, from the highest tier down, some hundred in memory at a time.
+
+        See `Vault.__iter__`; tiers that fail are skipped.
+
+        Raises:
+            SeptetError: every tier failed; the first error.
+        """
+        vaults, failures = self._by_priority(), []
+        for place, vault in enumerate(vaults):
+            try:
+                for part in vault._parts():
+                    hidden = _held([entry.id for entry in part], vaults[:place])
+                    yield from (entry for entry in part if entry.id not in hidden)
+            except SeptetError as fault:
+                failures.append(fault)
+        if failures and len(failures) == len(vaults):
+            raise failures[0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __contains__(self, id: object) -> bool:
+        return any(has for _, has in self._each(lambda vault: id in vault))
+
+    def _asked_listings(
+        self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
+    ) -> list[tuple[str, _Answer]]:
+        from septet.listing.queries import Shadows
+
+        shadows = self._known_shadows = self._known_shadows or Shadows()
+        higher: list[Shadowing] = []
+
+        def hidden(listing: Shadowing) -> Mask | None:
+            return shadows.hidden(listing, higher, as_of)
+
+        names = {id(vault): name for name, (vault, _) in self._vaults.items() if tiers is None or name in tiers}
+        several = hidden if len(names) > 1 else None
+        answers: list[tuple[str, _Answer]] = []
+        for vault, result in self._each(lambda vault: vault._listed(query, several) if id(vault) in names else None):
+            if result is None:
+                continue
+            answers.append((names[id(vault)], result[0]))
+            if result[1] is not None:
+                higher.append(result[1])
+        return answers
+
+    @property
+    def _has_tiers(self) -> bool:
+        return len(self._vaults) > 1
+
+
+def _held(ids: list[str], vaults: list[Member]) -> set[str]:
+    """Return the ids that any of the vaults has; failing vaults are skipped."""
+    live: set[str] = set()
+    for vault in vaults:
+        try:
+            live |= vault._held(ids)
+        except SeptetError:
+            continue
+    return live

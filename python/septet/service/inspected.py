@@ -289,12 +289,8 @@ def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
         values = {field: counts[field] for field in _COUNTS}
         if isinstance(vault, AnyVault):
             embedding = vault.embedding_status()
-            values["spaces"] = [attributes(space, _SPACE) for space in embedding.spaces]
-            values["embedding"] = {
-                **attributes(embedding, ("model", "activity", "asking")),
-                "models": [attributes(model, ("model", "configured", "fault")) for model in embedding.models],
-                "notes": as_json(embedding.notes),
-            }
+            values["spaces"] = as_json(embedding.spaces)
+            values["embedding"] = attributes(embedding, ("model", "activity", "asking", "models", "notes"))
         if isinstance(vault, Vault):
             values["sidecar"] = _sidecar_health(vault)
         if isinstance(vault, Vault) and folders:
@@ -309,7 +305,6 @@ def _tier_health(name: str, vault: Any, folders: bool) -> dict[str, Any]:
 
 
 _COUNTS = ("entries", "links", "feedback", "generation", "size_bytes", "notes")
-_SPACE = ("model", "dimensions", "entries", "missing", "active", "given", "standby")
 
 
 def _sidecar_health(vault: Vault) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class AnyVault(Readable, Listed, VectorReader, Embedded, Similar, KnowsNear, Cop
     def _begin_embedding(self) -> None:
         """Raise on a malformed configuration now, not in the first search."""
         if any(option is not None for option in self._embedding):
-            self.__dict__["_embeddings"] = self._make_embeddings()
+            self._embeddings  # noqa: B018 - creates them
 
     def _check_writable(self, to: str) -> None:
         if self._store.read_only:

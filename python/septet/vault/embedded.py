@@ -79,23 +79,19 @@ class Embedded:
 
     @cached_property
     def _embeddings(self) -> Embeddings:
-        return self._make_embeddings()
-
-    def _make_embeddings(self) -> Embeddings:
         # Imported late: programs without an embedder do not load the embedding package.
         from septet.embedding.embeddings import Embeddings
 
         embedder, previous, cache, options = self._embedding
         profile = resolve(self._profile)
-        per_model, memories = profile.vectors == "per-model", profile.memory_score is None
         return Embeddings(
             self._store,
             embedder,
             previous=previous,
             cache=cache,
             options=options,
-            per_model=per_model,
-            memories=memories,
+            per_model=profile.vectors == "per-model",
+            memories=profile.memory_score is None,
         )
 
     @property

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_WAIT_S = 366 * 86_400.0
 
 
-class Synced:
+class Following(Searchable):
     """A store whose chunks follow the files of some folders."""
 
     _store: SqliteStore
@@ -41,6 +41,9 @@ class Synced:
     _embed_ahead: Callable[[Callable[[], bool], set[str]], Tally | None]
     #: True once this object has synced, so that `close` may have to wait for a sync.
     _has_synced = False
+    #: Syncs folders before searches; None by default.
+    _on_search: tuple[OnSearch, float] | None = None
+    _watchers: tuple[FolderWatcher, ...] = ()
 
     @with_progress("files", EntryError)
     def sync(
@@ -161,40 +164,6 @@ class Synced:
         with self._store.writing() as write:
             return forget(write, text)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
-        from septet.files.roots import root_at
-        from septet.files.tracking import followed_of
-        from septet.sqlite.tables import files
-
-        with self._store.reading() as read:
-            followed = [followed_of(row) for row in files.roots(read)]
-        if root is None:
-            return followed
-        path = root_at(root).path
-        return [folder for folder in followed if folder.root.path == path]
-
-    def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
-        from septet.files.syncing import sync_roots
-        from septet.files.turns import in_turn
-
-        def run(ending: Callable[[], bool]) -> SyncReport:
-            # A root may have been forgotten or recreated during the wait.
-            now = request._replace(followed=self._followed(root), ending=ending)
-            return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
-
-        self._has_synced = True
-        return in_turn(self._store, request, run)
-
-
-class Following(Synced, Searchable):
-    """A store that syncs its folders automatically."""
-
-    #: Syncs folders before searches; None by default.
-    _on_search: tuple[OnSearch, float] | None = None
-    _watchers: tuple[FolderWatcher, ...] = ()
-
     def sync_status(self) -> SyncStatus:
         """Compare the followed folders with the disk, by size and time of their files.
 
@@ -259,8 +228,29 @@ class Following(Synced, Searchable):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
+    def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
+        from septet.files.roots import root_at
+        from septet.files.tracking import followed_of
+        from septet.sqlite.tables import files
+
+        with self._store.reading() as read:
+            followed = [followed_of(row) for row in files.roots(read)]
+        if root is None:
+            return followed
+        path = root_at(root).path
+        return [folder for folder in followed if folder.root.path == path]
+
     def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
-        report = super()._synced(request, root)
+        from septet.files.syncing import sync_roots
+        from septet.files.turns import in_turn
+
+        def run(ending: Callable[[], bool]) -> SyncReport:
+            # A root may have been forgotten or recreated during the wait.
+            now = request._replace(followed=self._followed(root), ending=ending)
+            return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
+
+        self._has_synced = True
+        report = in_turn(self._store, request, run)
         for watcher in self._watchers:
             watcher.know([followed.root.path for followed in request.followed])
         return report

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 
-class Listed(ABC):
-    """A store whose entries can be listed and counted, at one state in each call."""
+class Lists(ABC):
+    """Entries of one store, or of several as one, that can be listed and counted; each call reads one state of each."""
 
-    _store: Store
+    @property
+    def _has_tiers(self) -> bool:
+        """True if there are several stores."""
+        return False
 
     def entries(
         self,
@@ -39,7 +42,9 @@ class Listed(ABC):
     ) -> Page:
         """List entries without a query, page by page.
 
-        Lists all live entries, valid or not, including memories. Pages are stable: an entry whose position in the order
+        Lists all live entries, valid or not, including memories. A federation lists each id once, with the copy of the
+        highest tier that has it; with ``as_of``, of the copies valid then. Only that copy is compared with ``where``,
+        not lower ones, and tiers that fail are skipped. Pages are stable: an entry whose position in the order
         does not change is listed once, regardless of writes between pages. A page continues after the last entry of the
         previous one, so the last page costs no more than the first.
 
@@ -57,16 +62,18 @@ class Listed(ABC):
 
         Raises:
             QueryError: an argument is malformed, or ``after`` belongs to another listing.
-            StoreError: the vault cannot be read.
+            StoreError: the vault cannot be read; of a federation, the first error if all tiers fail.
         """
         from septet.listing import Request
-        from septet.listing.queries import PageQuery, the_page
+        from septet.listing.queries import PageQuery, in_order, the_page
 
         request = Request.of(where, as_of).paged(order_by, limit, after)
-        return the_page(self._listed(PageQuery(request), None)[0], request)
+        pages = self._over_tiers(request.as_of, PageQuery(request))
+        rows = pages[0] if len(pages) == 1 else in_order([row for page in pages for row in page], request)
+        return the_page(rows, request)
 
     def count(self, where: Mapping[str, Any] | None = None, *, as_of: Time | None = None) -> int:
-        """Return the number of entries that pass a filter, valid or not, including memories.
+        """Return the number of entries that pass a filter, valid or not, including memories; see `entries`.
 
         Args:
             where: a filter, as for `search`; None counts all.
@@ -79,7 +86,8 @@ class Listed(ABC):
         from septet.listing import Request
         from septet.listing.queries import NumberQuery
 
-        return self._listed(NumberQuery(Request.of(where, as_of)), None)[0]
+        request = Request.of(where, as_of)
+        return sum(self._over_tiers(request.as_of, NumberQuery(request)))
 
     def facets(
         self,
@@ -90,7 +98,7 @@ class Listed(ABC):
         limit: int | None = 100,
         as_of: Time | None = None,
     ) -> Facets:
-        """Return the number of entries per value of a field, the most frequent first, ties by value.
+        """Return the number of entries per value of a field, the most frequent first, ties by value; see `entries`.
 
         Args:
             field: ``domain``, ``type``, ``severity``, ``kind``, ``tags``, ``source``, ``trust``, ``parent``, ``path``,
@@ -112,7 +120,25 @@ class Listed(ABC):
         from septet.query.facets import Faceted
 
         what, request, most = Faceted.of(field, by), Request.of(where, as_of), limit_of(limit)
-        return facets_of(what, [self._listed(CountsQuery(what, request, most), None)[0]], most)
+        # No limit per tier: a value rare in each of several tiers may be frequent in the sum.
+        query = CountsQuery(what, request, None if self._has_tiers else most)
+        return facets_of(what, self._over_tiers(request.as_of, query), most)
+
+    def _over_tiers(self, as_of: float | None, query: ListingQuery[_Answer]) -> list[_Answer]:
+        """Query the listings of all tiers, from the highest down; copies that are not valid at ``as_of`` hide none."""
+        return [answer for _, answer in self._asked_listings(query, as_of, None)]
+
+    @abstractmethod
+    def _asked_listings(
+        self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
+    ) -> list[tuple[str, _Answer]]:
+        """Return the results with the names of the tiers; ``tiers`` limits the tiers, None for all."""
+
+
+class Listed(Lists):
+    """A store whose entries can be listed and counted."""
+
+    _store: Store
 
     def __iter__(self) -> Iterator[Entry]:
         """Iterate over all entries in the order in which they were first stored, some hundred in memory at a time.
@@ -150,7 +176,7 @@ class Listed(ABC):
     def _asked_listings(
         self, query: ListingQuery[_Answer], as_of: float | None, tiers: frozenset[str] | None
     ) -> list[tuple[str, _Answer]]:
-        """Return the results of each tier's listing with its name; a vault is the tier ``vault``."""
+        # A vault is the tier ``vault``.
         return [("vault", self._listed(query, None)[0])]
 
     def _held(self, ids: Sequence[str]) -> frozenset[str]:
