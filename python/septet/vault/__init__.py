@@ -1,4 +1,4 @@
-"""A vault: one SQLite file of knowledge. Its methods by subject: reading, writing, embedded, copies."""
+"""A vault: one SQLite file of knowledge. Its methods by subject: reading, writing, embedded, following."""
 
 from septet.vault.vault import Vault
 
