@@ -21,12 +21,9 @@ from septet.tiers.view import MOST_MEMORIES
 if TYPE_CHECKING:
     from septet.postgres.store.pipeline import Statement
     from septet.postgres.store.transactions import PostgresReading
-    from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fragments import CandidateRow
-    from septet.postgres.tables.fulltext import TextLeg
     from septet.postgres.tier.statistics import QueryTerms, Statistics
     from septet.query.plan import SearchPlan
-    from septet.store.rows import Condition
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
@@ -150,35 +147,3 @@ def _question(
     phrases = [posting for name in dict.fromkeys(stems) for posting in statistics.phrases.postings.get(name, ())]
     looked = [float(weight > 0) for weight in weights(plan)]
     return cascades.memories(read.vault, (every, stems), looked, totals, passing, most, phrases)
-
-
-def ranked_apart(plans: Sequence[SearchPlan], statistics: Statistics, terms: QueryTerms) -> dict[int, Apart]:
-    """Return the separate statistics of memories, by the place of the query."""
-    begun = {terms.names[term]: statistics.begun_in_memories.get(terms.stem(term), 0) for term in terms.names}
-    places = [at for at, plan in enumerate(plans) if plan.query.steps and are_apart(plan, statistics)]
-    return {at: ranked(plans[at], statistics, terms, begun) for at in places}
-
-
-def apart_by_step(
-    vault: VaultRow, plan: SearchPlan, totals: tuple[int, float], terms: QueryTerms, leg: TextLeg, passing: Condition
-) -> list[Statement]:
-    """Return the statement for memories with statistics of their own, for each step of a query."""
-    names = [terms.names.get(term, "") for term in plan.query.terms]
-    steps = [(every, [names[at] for at in words]) for _, every, words in plan.query.steps]
-    most, phrases, own = leg.most, leg.phrases, weights(plan)
-    return [cascades.memories(vault, step, own, totals, passing, most, phrases) for step in steps]
-
-
-def first_answer(entries: Rows, memories: Sequence[Rows]) -> tuple[int | None, Rows, Rows]:
-    """Return the first step with a match, and its entries and memories.
-
-    Args:
-        entries: the best of the first step that finds any, with its number in the second place.
-        memories: the best of each step.
-    """
-    own = entries[0][1] if entries else len(memories)
-    others = next((step for step, rows in enumerate(memories) if rows), len(memories))
-    first = min(own, others)
-    if first == len(memories):
-        return None, (), ()
-    return first, entries if own == first else (), memories[first] if others == first else ()

@@ -12,12 +12,9 @@ from septet.postgres.tables.conditions import chosen, conditions, conjunction
 from septet.postgres.tables.fulltext import Needed, Posting, Ranking, TextLeg, WeightedTerms
 from septet.postgres.tier.apart import (
     BestMemories,
-    apart_by_step,
     are_apart,
-    first_answer,
     memories_of,
     ranked,
-    ranked_apart,
     weights,
 )
 from septet.postgres.tier.completion import holds_all
@@ -199,7 +196,9 @@ def _apart(
 ) -> dict[int, Apart]:
     """Return the separate statistics of memories, by the place of the query."""
     if plans[0].profile.text.match == "cascade":
-        return ranked_apart(plans, statistics, terms)
+        begun = {terms.names[term]: statistics.begun_in_memories.get(terms.stem(term), 0) for term in terms.names}
+        places = [at for at, plan in enumerate(plans) if plan.query.steps and are_apart(plan, statistics)]
+        return {at: ranked(plans[at], statistics, terms, begun) for at in places}
     by_plan = {}
     for (at, leg), answer in rows.items():
         if leg == "holding":
@@ -217,7 +216,14 @@ def _of_texts(
         return None, texts, rows.get((at, "apart 0"), ())
     if at not in apart:
         return texts[0][1] if texts else None, texts, ()
-    return first_answer(texts, [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))])
+    by_step = [rows[at, f"apart {number}"] for number in range(len(plan.query.steps))]
+    # The first step with an entry or a memory counts; the second value of a row is its step.
+    own = texts[0][1] if texts else len(by_step)
+    others = next((step for step, memories_of_step in enumerate(by_step) if memories_of_step), len(by_step))
+    first = min(own, others)
+    if first == len(by_step):
+        return None, (), ()
+    return first, texts if own == first else (), by_step[first] if others == first else ()
 
 
 def cascade(vault: VaultRow, plan: SearchPlan, statistics: Statistics, terms: QueryTerms, leg: TextLeg) -> Statement:
@@ -291,10 +297,12 @@ def memories_apart(
         only: those that pass this rather than the filters.
     """
     totals = statistics.held_memories, statistics.average_memory
-    passing = conjunction(conditions(plan)) if only is None else only
+    passing, own = conjunction(conditions(plan)) if only is None else only, weights(plan)
     if plan.query.steps:
-        return apart_by_step(vault, plan, totals, terms, leg, passing)
-    names, own = terms.of(plan.query.terms), weights(plan)
+        stems = [terms.names.get(term, "") for term in plan.query.terms]
+        steps = [(every, [stems[at] for at in words]) for _, every, words in plan.query.steps]
+        return [cascades.memories(vault, step, own, totals, passing, leg.most, leg.phrases) for step in steps]
+    names = terms.of(plan.query.terms)
     return [memories.scored(vault, names, leg.needed, totals, passing, leg.most, leg.phrases, own)]
 
 
