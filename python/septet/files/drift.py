@@ -139,7 +139,7 @@ class CatchUp:
         self.unknown: tuple[str, ...] = ()
 
     def look(self) -> list[Drift]:
-        """Return the drifts of the roots that changed since the last `run`, except those that cannot be compared."""
+        """Return the drifts of roots that changed since the last call of `bring`, if they can be compared."""
         with self._store.reading() as read:
             rows = [(row, files.device_of(read, row.root)) for row in files.roots(read)]
         drifts, unknown = [], []
@@ -166,14 +166,6 @@ class CatchUp:
         self.unknown, self.behind = tuple(unknown), sum(drift.files for drift in drifts)
         return drifts
 
-    def run(self) -> list[SyncReport]:
-        """Check the disk, sync the changes and return the reports.
-
-        Raises:
-            SeptetError: as `Vault.sync`.
-        """
-        return list(self.bring(self.look()))
-
     def bring(self, drifts: Sequence[Drift]) -> Iterator[SyncReport]:
         """Sync drifts and yield the reports; an error of a root is raised after the others.
 
@@ -184,8 +176,13 @@ class CatchUp:
         for drift in drifts:
             report = None
             if drift.due or drift.followed.is_read_otherwise:
+                root = drift.followed.root
                 try:
-                    report = self._sync_drift(drift)
+                    if len(drift.due) > MOST_APART or root.follow_symlinks or drift.followed.is_read_otherwise:
+                        report = self._sync(root.path)
+                    else:
+                        base = root.path if os.path.isdir(root.path) else os.path.dirname(root.path)
+                        report = self._sync(paths=[os.path.normpath(os.path.join(base, path)) for path in drift.due])
                 except Closed:
                     raise
                 except SeptetError as raised:
@@ -194,25 +191,15 @@ class CatchUp:
                     continue
             self.behind -= drift.files
             if drift.why is None and (report is None or report.complete):
-                self._deal(drift)
+                number = drift.followed.number
+                with self._store.reading() as read:
+                    row = next((row for row in files.roots(read) if row.root == number), None)
+                if row is not None:
+                    self._dealt[number] = (_lasting(row), drift.scan)
             if report is not None:
                 yield report
         if fault is not None:
             raise fault
-
-    def _sync_drift(self, drift: Drift) -> SyncReport:
-        root = drift.followed.root
-        if len(drift.due) > MOST_APART or root.follow_symlinks or drift.followed.is_read_otherwise:
-            return self._sync(root.path)
-        base = root.path if os.path.isdir(root.path) else os.path.dirname(root.path)
-        return self._sync(paths=[os.path.normpath(os.path.join(base, path)) for path in drift.due])
-
-    def _deal(self, drift: Drift) -> None:
-        number = drift.followed.number
-        with self._store.reading() as read:
-            row = next((row for row in files.roots(read) if row.root == number), None)
-        if row is not None:
-            self._dealt[number] = (_lasting(row), drift.scan)
 
 
 def _lasting(row: RootRow) -> RootRow:
@@ -315,7 +302,7 @@ class OnSearch:
                     self._works, self._thread = False, None
                     return
             try:
-                reports = self._catch_up.run()
+                reports = list(self._catch_up.bring(self._catch_up.look()))
                 problems = (problem for report in reports if not report.complete for problem in report.problems)
                 look.fault = next(problems, None)
             except SeptetError as fault:
@@ -328,18 +315,15 @@ class OnSearch:
 
     def _pending(self) -> Note:
         behind = self._catch_up.behind
-
         with self._store.reading() as read:
-            ages = [row.synced_at for row in files.roots(read)]
-        if behind > 0:
-            what = f"{behind:,} file{'s differ' if behind > 1 else ' differs'} from the index"
-        else:
-            what = "the check of the disk exceeded its budget"
-        never = None in ages
-        age = max(0.0, self._clock() - min(time for time in ages if time is not None)) if ages and not never else None
-        when = "the first sync is not complete" if age is None else f"the last complete sync was {_age(age)} ago"
-        cause = f"{what}; {when}"
-        return Note("index_behind", cause, "it continues in the background; sync() waits for it")
+            times = [row.synced_at for row in files.roots(read)]
+        what = f"{behind:,} file{'s differ' if behind > 1 else ' differs'} from the index"
+        what = what if behind > 0 else "the check of the disk exceeded its budget"
+        synced = [time for time in times if time is not None]
+        when = "the first sync is not complete"
+        if synced and len(synced) == len(times):
+            when = f"the last complete sync was {_age(max(0.0, self._clock() - min(synced)))} ago"
+        return Note("index_behind", f"{what}; {when}", "it continues in the background; sync() waits for it")
 
 
 def _age(seconds: float) -> str:

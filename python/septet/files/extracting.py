@@ -6,6 +6,7 @@ import codecs
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -125,15 +126,12 @@ def _pdf(data: bytes, check: Callable[..., None]) -> Extracted | str:
         problems.append(f"it is too large: of its {count:,} pages the first {read:,} were read")
     if not bad and not any(lines):
         problems.append("it has no text: its pages may be pictures")
-    return Extracted("\n".join(lines), places, _pdf_title(reader), "plain", tuple(problems))
-
-
-def _pdf_title(reader: Any) -> str:
-    try:
+    title = None
+    # An unreadable title counts as none.
+    with suppress(Exception):
         title = reader.metadata.title if reader.metadata is not None else None
-    except Exception:  # noqa: BLE001 - an unreadable title counts as none
-        return ""
-    return " ".join(title.replace("\0", " ").split()) if isinstance(title, str) else ""
+    title = " ".join(title.replace("\0", " ").split()) if isinstance(title, str) else ""
+    return Extracted("\n".join(lines), places, title, "plain", tuple(problems))
 
 
 # -- HTML --------------------------------------------------------------------------------------------------------------

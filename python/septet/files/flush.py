@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor, isnan
+from math import floor
 from typing import NamedTuple
 
 from septet.errors import QueryError
@@ -105,9 +105,8 @@ def should_flush(
     flag(fresh, "fresh", QueryError)
     size = 0 if transcript_bytes is None else whole(transcript_bytes, "transcript_bytes", QueryError, 0, MOST)
     large = most_bytes is not None and size >= whole(most_bytes, "most_bytes", QueryError, 1, MOST)
-    rounds, failed = (
-        whole(n, s, QueryError, 0, MOST) for n, s in ((compactions, "compactions"), (failures, "failures"))
-    )
+    rounds = whole(compactions, "compactions", QueryError, 0, MOST)
+    failed = whole(failures, "failures", QueryError, 0, MOST)
     done = flushed_at is not None and whole(flushed_at, "flushed_at", QueryError, 0, MOST) == rounds
     hopeless = most_failures is not None and failed >= whole(most_failures, "most_failures", QueryError, 1, MOST)
     full = fresh and counted > 0 and 0 < threshold <= counted + coming
@@ -136,13 +135,11 @@ def _tokens(value: float, name: str) -> int:
 
 def _counted(value: float | None) -> float:
     number = exact(value)
-    if number is None or (isinstance(number, float) and isnan(number)):
-        return 0.0
-    if isinstance(number, (int, float)) and not isinstance(number, bool) and number <= 0:
+    # NaN is not above 0 either.
+    if number is None or (isinstance(number, (int, float)) and not isinstance(number, bool) and not number > 0):
         return 0.0
     try:
         return real(number, "total_tokens", QueryError, 0, MOST)
     except QueryError:
-        raise QueryError(
-            f"total_tokens is {shown(value)}: wanted a number of tokens, or None if it is unknown"
-        ) from None
+        wanted = "wanted a number of tokens, or None if it is unknown"
+        raise QueryError(f"total_tokens is {shown(value)}: {wanted}") from None

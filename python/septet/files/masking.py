@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -29,15 +30,6 @@ _FULL = MOST_UNITS - 1
 _RUN = re.compile(r"[^\W_]{8,}")
 
 
-class Counts(dict[str, int]):
-    """Number of secrets by rule."""
-
-    def count(self, more: dict[str, int]) -> None:
-        """Add the counts of a text."""
-        for name, number in more.items():
-            self[name] = self.get(name, 0) + number
-
-
 class Masker:
     """Masks texts with a redactor, with a cache filled in batches."""
 
@@ -51,15 +43,15 @@ class Masker:
         self._known = dict.fromkeys(unique)
         self._known.update((unique[number], redacted) for number, redacted in self.redactor.redact_all(unique))
 
-    def text(self, text: str, counts: Counts) -> str:
+    def text(self, text: str, counts: Counter[str]) -> str:
         """Return a text without its secrets."""
         redacted = self._known[text] if text in self._known else self.redactor.redact(text)
         if redacted is None or not redacted.counts:
             return text
-        counts.count(redacted.counts)
+        counts.update(redacted.counts)
         return redacted.text
 
-    def value(self, value: Any, counts: Counts, name: str = "") -> Any:
+    def value(self, value: Any, counts: Counter[str], name: str = "") -> Any:
         """Return a JSON value without the secrets in its texts and keys, at any depth.
 
         A text is also checked together with its key: in ``{"password": "…"}`` only the key reveals the secret.
@@ -81,19 +73,19 @@ class Masker:
             masked[masked_key] = self.value(item, counts, key)
         return masked
 
-    def _named(self, name: str, value: str, counts: Counts) -> str:
+    def _named(self, name: str, value: str, counts: Counter[str]) -> str:
         pair = _beside(name, value)
-        more = Counts()
+        more = Counter[str]()
         masked = self.text(pair, more)
         if masked == pair:
             return value
-        counts.count(more)
+        counts.update(more)
         try:
             return str(json.loads(f"{{{masked}}}").popitem()[1])
         except (ValueError, KeyError):
             return HIDDEN
 
-    def row(self, row: EntryRow, counts: Counts, *, keep: frozenset[str] = frozenset()) -> EntryRow:
+    def row(self, row: EntryRow, counts: Counter[str], *, keep: frozenset[str] = frozenset()) -> EntryRow:
         """Return an entry without its secrets; ids stay.
 
         Args:
@@ -112,19 +104,19 @@ class Masker:
         masked_row = row._replace(**columns)
         return row if masked_row == row else refreshed(masked_row)
 
-    def tags(self, text: str, counts: Counts) -> str:
+    def tags(self, text: str, counts: Counter[str]) -> str:
         """Return tags, as JSON, without secrets and duplicates."""
         tags = tags_of(text)
         masked = [self.text(tag, counts) for tag in tags]
         return text if masked == list(tags) else json_text(list(dict.fromkeys(masked)))
 
-    def attrs(self, text: str, counts: Counts) -> str:
+    def attrs(self, text: str, counts: Counter[str]) -> str:
         """Return attrs, as JSON, without secrets."""
         value = json_of(text, dict)
         masked = self.value(value, counts)
         return text if masked == value else json_text(masked)
 
-    def columns(self, text: str, counts: Counts) -> str:
+    def columns(self, text: str, counts: Counter[str]) -> str:
         """Return the columns of a version in the history, as JSON, without secrets."""
         before = json_of(text, dict)
         after = dict(before)
@@ -137,7 +129,7 @@ class Masker:
                 after[name] = self.text(value, counts)
         return text if after == before else json.dumps(after, ensure_ascii=False, separators=(",", ":"))
 
-    def document(self, laid: AssembledText, counts: Counts) -> dict[int, str]:
+    def document(self, laid: AssembledText, counts: Counter[str]) -> dict[int, str]:
         """Return the masked pieces of a text that contain a secret or a part of one, by number."""
         secrets = [*self._spans(laid.text, counts)]
         # Search again with wrapped lines joined; a secret found both ways counts once.
@@ -145,11 +137,10 @@ class Masker:
             if not cuts:
                 continue
             text, places = _without(laid.text, cuts)
-            more: Counts = Counts()
+            more = Counter[str]()
             spans = self._spans(text, more)
             secrets += ((_place(places, start), _place(places, end - 1) + 1) for start, end in spans)
-            for name, number in more.items():
-                counts[name] = max(counts.get(name, 0), number)
+            counts |= more
         if not secrets:
             return {}
         merged, masked = _merged(secrets), {}
@@ -160,9 +151,9 @@ class Masker:
                 masked[number] = hidden(text, inside)
         return masked
 
-    def _spans(self, text: str, counts: Counts) -> Iterator[tuple[int, int]]:
+    def _spans(self, text: str, counts: Counter[str]) -> Iterator[tuple[int, int]]:
         spans, by_rule = self.redactor.spans(text)
-        counts.count(by_rule)
+        counts.update(by_rule)
         return iter(spans)
 
 

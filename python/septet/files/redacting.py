@@ -7,13 +7,14 @@ ends by scrubbing SQLite's free pages, so running again completes an interrupted
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from typing import Any, NamedTuple
 
 from septet.errors import StoreBusy
-from septet.files.masking import Counts, Masker, checked_texts, cut_texts, refreshed, runs_of
+from septet.files.masking import Masker, checked_texts, cut_texts, refreshed, runs_of
 from septet.files.redaction import Redactor
 from septet.files.report import RedactReport, SecretLeft
 from septet.files.tracking import redact_from_now
@@ -63,7 +64,7 @@ class _Unit(NamedTuple):
 
     entries: Sequence[LiveEntry]
     masked: list[tuple[LiveEntry, EntryRow]]
-    counts: Counts
+    counts: Counter[str]
 
 
 def redact_store(store: SqliteStore, request: Wanted, erase_arrays: Callable[[], None]) -> RedactReport:
@@ -98,7 +99,7 @@ class _Redaction:
     def __init__(self, store: SqliteStore, request: Wanted, lease: Lease | None) -> None:
         self._store, self._request, self._lease = store, request, lease
         self._masker = Masker(request.redactor)
-        self._counts = Counts()
+        self._counts = Counter[str]()
         self._numbers = dict.fromkeys(("entries", "versions", "links", "feedback", "vectors"), 0)
         self._left: dict[tuple[str, str], SecretLeft] = {}
         self._problems: list[str] = []
@@ -198,7 +199,7 @@ class _Redaction:
             written = changed if self._request.dry_run else self._store_units(changed) if changed else []
             for unit in written:
                 self._numbers["entries"] += len(unit.masked)
-                self._counts.count(unit.counts)
+                self._counts.update(unit.counts)
             if len(written) == len(changed):
                 self._step(sum(map(len, units)))
                 return units
@@ -207,7 +208,7 @@ class _Redaction:
         )
 
     def _unit(self, family: Sequence[LiveEntry]) -> _Unit:
-        counts, masked_rows = Counts(), []
+        counts, masked_rows = Counter[str](), []
         # The masked descriptions of the entries split from one text, by number.
         wholes: dict[int, str] = {}
         if (split := cut_texts([entry.row for entry in family])) is not None:
@@ -286,30 +287,30 @@ class _Redaction:
 
     def _check_name(self, place: str, name: str) -> None:
         """Report a name with a secret."""
-        if name and self._masker.text(name, Counts()) != name:
+        if name and self._masker.text(name, Counter[str]()) != name:
             self._report_left(place, name)
 
     def _holds_within(self, text: str) -> bool:
         """Return True if a JSON text contains a secret, checking decoded values (``\\n`` as a line break)."""
         value = json_of(text, dict)
-        return bool(self._masker.value(value, Counts()) != value)
+        return bool(self._masker.value(value, Counter[str]()) != value)
 
     def _report_left(self, place: str, name: str) -> None:
         self._left.setdefault((place, name), SecretLeft(place, name, _CURES[place]))
 
     # -- other texts ---------------------------------------------------------------------------------------------------
 
-    def _texts(self, place: str, number: str, mask: Callable[[str, Counts], str]) -> None:
+    def _texts(self, place: str, number: str, mask: Callable[[str, Counter[str]], str]) -> None:
         for page in self._pages(place):
             changed: list[tuple[Text, str]] = []
-            more = Counts()
+            more = Counter[str]()
             for row in page:
                 masked = mask(row.text, more)
                 if masked != row.text:
                     changed.append((row, masked))
             if not changed:
                 continue
-            self._counts.count(more)
+            self._counts.update(more)
             if not self._request.dry_run:
                 if place == "history":
                     self._forget_versions([row.key[0] for row, _ in changed])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from septet._core import Redactions
 from septet.errors import EntryError
+from septet.files.chunking import encodable
 from septet.files.secrets import RULES, RedactionRule
 from septet.inputs.arguments import cut, listed, shown
 
@@ -88,10 +90,6 @@ class Redactor:
         """Arguments of an equal redactor, as JSON values: ``Redactor(**settings)``."""
         return json.loads(json.dumps(self._settings))  # type: ignore[no-any-return]
 
-    @property
-    def _native(self) -> Redactions:
-        return _native(self.rules)
-
     def redact(self, text: str) -> Redacted:
         """Return a text without its secrets, with counts by rule.
 
@@ -100,9 +98,7 @@ class Redactor:
         Raises:
             EntryError: it is not a text.
         """
-        if not isinstance(text, str):
-            raise EntryError(f"text is {shown(text)}: wanted text")
-        masked, counts = self._native.redact(encodable(text))
+        masked, counts = _native(self.rules).redact(_checked(text, "text"))
         return Redacted(masked, self._named(counts) if any(counts) else {})
 
     def redact_all(self, texts: Sequence[str]) -> list[tuple[int, Redacted]]:
@@ -112,10 +108,7 @@ class Redactor:
             EntryError: it is not a list of texts.
         """
         checked = listed(texts, "texts", EntryError, "texts", MOST_TEXTS, of=str)
-        for text in checked:
-            if not isinstance(text, str):
-                raise EntryError(f"one of the texts is {shown(text)}: wanted text")
-        rows = self._native.redact_all([encodable(text) for text in checked])
+        rows = _native(self.rules).redact_all([_checked(text, "one of the texts") for text in checked])
         return [(position, Redacted(masked, self._named(counts))) for position, masked, counts in rows]
 
     def spans(self, text: str) -> tuple[list[tuple[int, int]], dict[str, int]]:
@@ -124,18 +117,16 @@ class Redactor:
         Raises:
             EntryError: it is not a text.
         """
-        if not isinstance(text, str):
-            raise EntryError(f"text is {shown(text)}: wanted text")
-        spans, counts = self._native.spans(encodable(text))
+        spans, counts = _native(self.rules).spans(_checked(text, "text"))
         return [(start, end) for start, end, _ in spans], self._named(counts)
 
     def _named(self, numbers: Sequence[int]) -> dict[str, int]:
         """Return counts by rule name; several rules may share a name."""
-        counts: dict[str, int] = {}
+        counts = Counter[str]()
         for rule, count in zip(self.rules, numbers):
             if count:
-                counts[rule.name] = counts.get(rule.name, 0) + count
-        return counts
+                counts[rule.name] += count
+        return dict(counts)
 
 
 def joined(redactor: Redactor, settings: Mapping[str, Any] | None) -> Redactor:
@@ -149,17 +140,10 @@ def joined(redactor: Redactor, settings: Mapping[str, Any] | None) -> Redactor:
     return Redactor(rules, add=[*mine["add"], *more], without=sorted(set.intersection(*off)))
 
 
-def encodable(text: str) -> str:
-    """Return a text with U+FFFD for lone surrogates."""
-    # Converts instances of subclasses to plain `str`.
-    text = str.__str__(text)
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+def _checked(text: object, what: str) -> str:
+    if not isinstance(text, str):
+        raise EntryError(f"{what} is {shown(text)}: wanted text")
+    return encodable(text)
 
 
 def _rule(value: object) -> RedactionRule:

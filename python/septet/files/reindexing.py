@@ -223,7 +223,11 @@ class Rebuild:
     def _switch(self) -> bool:
         """Replace the old chunks by the staged ones in one transaction; return False if more must be staged."""
         of, counts = self._of, Counter[str]()
-        many = self._many_leave()
+        with self._store.reading() as read:
+            new, total = staged.count_new(read, of.number), staged.count(read, of.number)
+            chunks, entry_count = files.count_chunks(read, of.number), entries.count(read)
+        # True if the switch removes more texts than remain, estimated from the staged ones.
+        many = 2 * (chunks * new // max(1, total)) > entry_count
         with self._store.writing() as write:
             if not self._is_current(write):
                 raise StaleStaging
@@ -254,14 +258,6 @@ class Rebuild:
         self._tally.reindexed.append(of.name)
         clean(self._store, of.number, self._lease)
         return True
-
-    def _many_leave(self) -> bool:
-        """Return True if the switch removes more texts than remain, estimated from the staged ones."""
-        with self._store.reading() as read:
-            new, total = staged.count_new(read, self._of.number), staged.count(read, self._of.number)
-            chunks, entry_count = files.count_chunks(read, self._of.number), entries.count(read)
-        removed = chunks * new // max(1, total)
-        return removed > entry_count - removed
 
     def _is_current(self, write: SqliteWriting) -> bool:
         """Return True if the target of the rebuild was not changed by another process or call."""

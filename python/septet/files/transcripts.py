@@ -14,7 +14,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from septet.files.redaction import Redactor, encodable
+from septet.files.chunking import encodable
+from septet.files.redaction import Redactor
 
 #: Maximum UTF-16 units of a line of text, without the speaker.
 MOST_UNITS = 800

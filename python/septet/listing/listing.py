@@ -95,7 +95,18 @@ class Listing:
 
     def id_order(self, read: SqliteReading) -> NDArray[np.float64]:
         """Return the rank of each entry by id ``(n,)``."""
-        return self._cached(self._orders, "id order", MOST_ORDERS, lambda: self._id_order(read))
+
+        def ranks() -> NDArray[np.float64]:
+            ordered = np.array(listings.in_order_of_ids(read), dtype=np.int64)
+            at = np.searchsorted(self.rows, ordered)
+            # The index still contains deleted entries.
+            live = at < len(self.rows)
+            live[live] = self.rows[at[live]] == ordered[live]
+            order = np.empty(len(self.rows))
+            order[at[live]] = np.arange(len(self.rows))
+            return order
+
+        return self._cached(self._orders, "id order", MOST_ORDERS, ranks)
 
     def order(self, key: object, make: Callable[[], Positions]) -> Positions:
         """Return the positions of an order from the cache or from ``make``."""
@@ -165,16 +176,6 @@ class Listing:
         arrays = Arrays(len(self.rows), self.times, lambda field: self.column_to_filter(read, field))
         mask = passing(arrays, AllOf(tuple(filters.values())))
         return self.mask_of(listings.passing(read, condition)) if mask is None else mask
-
-    def _id_order(self, read: SqliteReading) -> NDArray[np.float64]:
-        ordered = np.array(listings.in_order_of_ids(read), dtype=np.int64)
-        at = np.searchsorted(self.rows, ordered)
-        # The index still contains deleted entries.
-        live = at < len(self.rows)
-        live[live] = self.rows[at[live]] == ordered[live]
-        order = np.empty(len(self.rows))
-        order[at[live]] = np.arange(len(self.rows))
-        return order
 
     def _cached(self, cache: dict[_Key, _Cached], key: _Key, most: int, make: Callable[[], _Cached]) -> _Cached:
         """Return a value from an LRU cache of at most ``most`` values, or from ``make``."""

@@ -105,7 +105,16 @@ def with_terms(snapshot: Snapshot, read: SqliteReading, now: float) -> Snapshot:
     if terms is None:
         index = _core.TermIndex()
         terms = Terms(index, index.frequencies(np.empty(0, dtype=np.int64)), np.zeros(0, dtype=bool), None)
-    _append_texts(read, terms.index, snapshot)
+    # Dead slots, and those after the last live one, get an empty text.
+    index, alive = terms.index, np.flatnonzero(snapshot.alive)
+    alive = alive[alive >= len(index)]
+    for start in range(0, len(alive), PAGE_ROWS):
+        page = alive[start : start + PAGE_ROWS]
+        # Runs of consecutive slots, with padding between them, so that slots of index and snapshot agree.
+        for run in np.split(page, np.flatnonzero(np.diff(page) > 1) + 1):
+            index.append([""] * (int(run[0]) - len(index)))
+            index.append(entries.texts_at(read, snapshot.rows[run].tolist()))
+    index.append([""] * (len(snapshot.rows) - len(index)))
     return replace(snapshot, terms=terms.moved(snapshot.valid(now) & snapshot.searchable, now))
 
 
@@ -119,30 +128,13 @@ def with_vectors(snapshot: Snapshot, buffers: Buffers, read: SqliteReading, spac
 
 
 def with_postings(snapshot: Snapshot, buffers: Buffers, read: SqliteReading) -> Snapshot | None:
-    """Return the snapshot with the postings of its buffers, extended by the latest slots.
-
-    Returns:
-        None without postings, or if they differ from FTS5's totals.
-    """
+    """Return the snapshot with the postings of its buffers; None without any, or if they differ from FTS5's totals."""
     indexes = buffers.postings
     if indexes is None:
         return None
     indexes.append(read, snapshot.rows[len(indexes) :].tolist())
     postings = indexes.publish(snapshot.alive & snapshot.searchable)
     return replace(snapshot, postings=postings) if agrees(read, postings) else None
-
-
-def _append_texts(read: SqliteReading, index: _core.TermIndex, snapshot: Snapshot) -> None:
-    """Append the tokens of the slots after those of the index; dead slots get an empty text."""
-    alive = np.flatnonzero(snapshot.alive)
-    alive = alive[alive >= len(index)]
-    for start in range(0, len(alive), PAGE_ROWS):
-        page = alive[start : start + PAGE_ROWS]
-        # Runs of consecutive slots, with padding between them, so that slots of index and snapshot agree.
-        for run in np.split(page, np.flatnonzero(np.diff(page) > 1) + 1):
-            index.append([""] * (int(run[0]) - len(index)))
-            index.append(entries.texts_at(read, snapshot.rows[run].tolist()))
-    index.append([""] * (len(snapshot.rows) - len(index)))
 
 
 def links_of(read: SqliteReading) -> _core.Links:

@@ -136,7 +136,9 @@ def restore(
     for name in ("rows", "alive"):
         # These rows are read from SQLite, and each must exist.
         file.verify(name)
-    names = _names(file)
+    texts = json.loads(file.column("names").tobytes())
+    _check(isinstance(texts, list) and all(isinstance(name, str) for name in texts))
+    names = NameTable(texts)
     columns = _columns(file, table, names, read)
     buffers = Buffers(table, columns, names)
     buffers.file = file
@@ -149,7 +151,12 @@ def restore(
         vectors[space.space] = space_vectors
     terms = restored_terms(file)
     _check(terms is None or len(terms.covered) <= len(snapshot.rows))
-    return buffers, replace(snapshot, vectors=vectors, terms=terms, links=_links(file))
+    links = None
+    if LINKS[0] in file.names():
+        # Missing if no search had followed links.
+        arrays = [_get(file, name, dtype) for name, dtype in zip(LINKS, (np.int64, np.int64, np.uint32))]
+        links = _core.Links.of_columns(*arrays)
+    return buffers, replace(snapshot, vectors=vectors, terms=terms, links=links)
 
 
 def _columns(
@@ -236,34 +243,16 @@ def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tupl
     return VectorRows((rows, no_rows), vector_slots, codes, positions, sample, keys), rows
 
 
-def _links(file: _core.ArrayFile) -> _core.Links | None:
-    """Return the links of a sidecar; None if it has none, because no search had followed links."""
-    if LINKS[0] not in file.names():
-        return None
-    rows, ends, lists = LINKS
-    return _core.Links.of_columns(_get(file, rows, np.int64), _get(file, ends, np.int64), _get(file, lists, np.uint32))
-
-
 def _prefix(space: Space) -> str:
     return f"space{space.space}."
 
 
 def _put(to: _core.ArrayWriter, name: str, column: NDArray[Any]) -> None:
-    to.column(name, column.dtype.itemsize, [_bytes(column)])
-
-
-def _bytes(column: NDArray[Any]) -> NDArray[np.uint8]:
-    return column.reshape(-1).view(np.uint8)
+    to.column(name, column.dtype.itemsize, [column.reshape(-1).view(np.uint8)])
 
 
 def _get(file: _core.ArrayFile, name: str, dtype: Any) -> NDArray[Any]:
     return file.column(name).view(dtype)
-
-
-def _names(file: _core.ArrayFile) -> NameTable:
-    names = json.loads(file.column("names").tobytes())
-    _check(isinstance(names, list) and all(isinstance(name, str) for name in names))
-    return NameTable(names)
 
 
 def _flags(file: _core.ArrayFile, name: str) -> Mask:

@@ -113,7 +113,7 @@ def save(store: SqliteStore, sidecar: Sidecar, checkpoint: Checkpoint, *, wait: 
                 # The sidecar would be unusable, and contain entries that were erased since.
                 return False
             latest = sidecar.latest(read)
-        return latest is None or not checkpoint.is_in(*latest)
+        return latest is None or not checkpoint.is_in(*latest[:2])
 
     def fill(to: _core.ArrayWriter) -> None:
         def step(name: str) -> None:

@@ -129,15 +129,15 @@ class Sidecar:
 
     def current_file(self, read: SqliteReading) -> tuple[Path, int] | None:
         """Return the path and the size in bytes of the sidecar that `latest` opens; None without any."""
-        latest = self._latest(read)
+        latest = self.latest(read)
         return None if latest is None else (self.folder / latest[2], latest[1].size_bytes)
 
-    def latest(self, read: SqliteReading) -> tuple[Stamp, _core.ArrayFile] | None:
-        """Open the latest sidecar made from this store at this generation or an earlier one; None without any."""
-        latest = self._latest(read)
-        return None if latest is None else latest[:2]
+    def latest(self, read: SqliteReading) -> tuple[Stamp, _core.ArrayFile, str] | None:
+        """Open the latest sidecar made from this store at this generation or an earlier one; None without any.
 
-    def _latest(self, read: SqliteReading) -> tuple[Stamp, _core.ArrayFile, str] | None:
+        Returns:
+            its stamp, the file and its name.
+        """
         purged = None
         for generation, name in self._files():
             if generation > read.generation:

@@ -98,7 +98,7 @@ class SidecarState:
             return None
         if latest is None:
             return None
-        stamp, file = latest
+        stamp, file, _ = latest
         known = {space._replace(entries=0) for space in all_spaces(read)}
         spaces = [space for space in stamp.spaces if space in known]
         try:
