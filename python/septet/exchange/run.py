@@ -45,9 +45,15 @@ def import_from(
     progress: Report | None,
 ) -> Imported:
     """Import a source; see `septet.Vault.import_`."""
-    form, words = checked_format(format), words_a_part(split)
-    on_fault = _checked_on_error(on_error)
-    run = _Import(vault, Mapper(map, rest), on_fault, words, called(progress, "progress", EntryError))
+    on_fault: Callable[[ImportFault], object] | None
+    form, words, mapper, policy = checked_format(format), words_a_part(split), Mapper(map, rest), exact(on_error)
+    if isinstance(policy, str) and policy in ("stop", "skip"):
+        on_fault = None if policy == "stop" else lambda _: None
+    elif callable(on_error) and not isinstance(on_error, str):
+        on_fault = on_error
+    else:
+        raise EntryError(f"on_error is {shown(on_error)}: wanted 'stop', 'skip' or a function")
+    run = _Import(vault, mapper, on_fault, words, called(progress, "progress", EntryError))
     if model is not None and vectors is None:
         raise EntryError(f"model={shown(model)} requires vectors=: it names the model that produced them")
     with vault._loading(), opened(source, form) as records:
@@ -56,16 +62,6 @@ def import_from(
                 raise EntryError("vectors= requires a list or a frame of records: make a list first")
             run.matrix, run.model = checked_matrix(vectors, records.length), model
         return run.run(records)
-
-
-def _checked_on_error(on_error: object) -> Callable[[ImportFault], object] | None:
-    """Return the function to call with a fault; None to stop."""
-    policy = exact(on_error)
-    if isinstance(policy, str) and policy in ("stop", "skip"):
-        return None if policy == "stop" else lambda _: None
-    if callable(on_error) and not isinstance(on_error, str):
-        return on_error
-    raise EntryError(f"on_error is {shown(on_error)}: wanted 'stop', 'skip' or a function")
 
 
 class _Waiting(NamedTuple):

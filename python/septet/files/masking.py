@@ -26,8 +26,6 @@ _NAMES = ("kind", "type", "domain")
 #: Start of a message of a session, and the minimum units of a line cut in the middle of a word.
 _MESSAGE = re.compile(r"\n(?:User|Assistant): ")
 _FULL = MOST_UNITS - 1
-#: Runs of letters and digits of a secret that are searched in ids made from titles.
-_RUN = re.compile(r"[^\W_]{8,}")
 
 
 class Masker:
@@ -210,27 +208,23 @@ def laid_out(pieces: Sequence[tuple[str, int, int]], *, is_session: bool = False
     return AssembledText("".join(parts), tuple(text for text, _, _ in pieces), tuple(starts), is_session, soft)
 
 
-def laid_parts(whole: str, pieces: Sequence[str]) -> AssembledText:
-    """Return a text with its parts; a part that is not in the text is placed at its end."""
-    starts, position = [], 0
-    for text in pieces:
-        start = whole.find(text, position)
-        start = whole.find(text) if start < 0 else start
-        starts.append(len(whole) if start < 0 else start)
-        position = position if start < 0 else start + len(text)
-    return AssembledText(whole, (whole, *pieces), (0, *starts))
-
-
 def cut_texts(rows: Sequence[EntryRow]) -> tuple[AssembledText, list[int]] | None:
     """Return the text that entries with one parent were split from, and their numbers; None if they were not.
 
     A split text is first, before its parts.
     """
-    whole = next((number for number, row in enumerate(rows) if row.parent == row.id), None)
-    if whole is not None:
-        numbers = [number for number, row in enumerate(rows) if _is_part(row, rows[whole].id)]
-        laid = laid_parts(rows[whole].description, [rows[number].description for number in numbers])
-        return laid, [whole, *numbers]
+    first = next((number for number, row in enumerate(rows) if row.parent == row.id), None)
+    if first is not None:
+        numbers = [number for number, row in enumerate(rows) if _is_part(row, rows[first].id)]
+        whole, parts = rows[first].description, [rows[number].description for number in numbers]
+        starts, position = [0], 0
+        for text in parts:
+            start = whole.find(text, position)
+            start = whole.find(text) if start < 0 else start
+            # A part that is not in the text is placed at its end.
+            starts.append(len(whole) if start < 0 else start)
+            position = position if start < 0 else start + len(text)
+        return AssembledText(whole, (whole, *parts), tuple(starts)), [first, *numbers]
     numbers = [number for number, row in enumerate(rows) if row.kind == CHUNK and row.parent]
     if not numbers:
         return None
@@ -286,11 +280,6 @@ def _beside(name: str, value: str) -> str:
 def _is_part(row: EntryRow, whole: str) -> bool:
     number = row.id.removeprefix(f"{whole}#")
     return row.id != whole and number != row.id and number.isdecimal() and number.isascii()
-
-
-def runs_of(secret: str) -> list[str]:
-    """Return the long runs of letters and digits of a secret, folded."""
-    return [run.casefold() for run in _RUN.findall(secret)]
 
 
 def _shared(before: str, text: str) -> int:

@@ -6,6 +6,7 @@ ends by scrubbing SQLite's free pages, so running again completes an interrupted
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from septet.errors import StoreBusy
-from septet.files.masking import Masker, checked_texts, cut_texts, refreshed, runs_of
+from septet.files.masking import Masker, checked_texts, cut_texts, refreshed
 from septet.files.redaction import Redactor
 from septet.files.report import RedactReport, SecretLeft
 from septet.files.tracking import redact_from_now
@@ -34,6 +35,8 @@ ROWS = 1_000
 TRIES = 1_000
 #: Columns of a chunk that come from its file, and so return when it is read again.
 _OF_FILE = frozenset({"path", "source", "kind"})
+#: Runs of letters and digits of a secret that are searched in ids made from titles.
+_RUN = re.compile(r"[^\W_]{8,}")
 _CURES = {
     "id": "add the entry under another id, and delete this one",
     "parent": "give the entry another parent",
@@ -126,7 +129,12 @@ class _Redaction:
 
     def mask(self) -> None:
         """Mask every text."""
-        self._check_names()
+        if self._request.rows is None:
+            names = [("path", row.path) for row in self._of_file.values()]
+            names += [("root", text) for row in self._of_root.values() for text in (row.name, row.path, row.options)]
+            self._masker.learn(name for _, name in names)
+            for place, name in names:
+                self._check_name(place, name)
         self._texts("history", "versions", self._masker.columns)
         if self._request.rows is None:
             self._all_entries()
@@ -201,7 +209,11 @@ class _Redaction:
                 self._numbers["entries"] += len(unit.masked)
                 self._counts.update(unit.counts)
             if len(written) == len(changed):
-                self._step(sum(map(len, units)))
+                self._done += sum(map(len, units))
+                if self._lease is not None:
+                    self._lease.keep()
+                if self._request.progress is not None:
+                    self._request.progress(min(self._done, self._total), self._total)
                 return units
         raise StoreBusy(
             f"{self._store.path} kept changing during the redaction: try again when fewer processes write to it"
@@ -272,18 +284,9 @@ class _Redaction:
         self._check_name("parent", row.parent or "")
         if row.title != masked.title:
             spans, _ = self._request.redactor.spans(row.title)
-            runs = chain.from_iterable(runs_of(row.title[start:end]) for start, end in spans)
-            if any(run in row.id.casefold() for run in runs):
+            runs = chain.from_iterable(_RUN.findall(row.title[start:end]) for start, end in spans)
+            if any(run.casefold() in row.id.casefold() for run in runs):
                 self._report_left("id", row.id)
-
-    def _check_names(self) -> None:
-        if self._request.rows is not None:
-            return
-        names = [("path", row.path) for row in self._of_file.values()]
-        names += [("root", text) for row in self._of_root.values() for text in (row.name, row.path, row.options)]
-        self._masker.learn(name for _, name in names)
-        for place, name in names:
-            self._check_name(place, name)
 
     def _check_name(self, place: str, name: str) -> None:
         """Report a name with a secret."""
@@ -313,7 +316,11 @@ class _Redaction:
             self._counts.update(more)
             if not self._request.dry_run:
                 if place == "history":
-                    self._forget_versions([row.key[0] for row, _ in changed])
+                    with self._store.reading() as read:
+                        numbers = sorted({row.key[0] for row, _ in changed})
+                        ids = [id for (id,) in entries.facts_at(read, ("e.id",), numbers)]
+                        versions = [version.entry for id in ids for version in history.of_entry(read, id)]
+                    self._forget(joined((entry.title, entry.description, entry.context)) for entry in versions)
                 with self._store.bookkeeping() as write:
                     masking.set_texts(write, place, changed)
             if number:
@@ -363,16 +370,3 @@ class _Redaction:
     def _forget(self, texts: Iterable[str]) -> None:
         if not self._request.dry_run:
             self._cached += self._request.forget(list(dict.fromkeys(texts)))
-
-    def _forget_versions(self, rows: Sequence[int]) -> None:
-        with self._store.reading() as read:
-            ids = [id for (id,) in entries.facts_at(read, ("e.id",), sorted(set(rows)))]
-            versions = [version.entry for id in ids for version in history.of_entry(read, id)]
-        self._forget(joined((entry.title, entry.description, entry.context)) for entry in versions)
-
-    def _step(self, number: int) -> None:
-        self._done += number
-        if self._lease is not None:
-            self._lease.keep()
-        if self._request.progress is not None:
-            self._request.progress(min(self._done, self._total), self._total)

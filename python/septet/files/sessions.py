@@ -101,9 +101,9 @@ def session_of(
     Raises:
         OSError: the file cannot be read.
     """
-    from septet.files.chunking import chunk_markdown
+    from septet.files.chunking import cut as chunked
 
-    cut = partial(chunk_markdown, tokens=chunking.tokens, overlap=chunking.overlap, variant=chunking.variant)
+    cut = partial(chunked, chunking=chunking)
     made_by = f"{_VERSION}:{chunking.identity}:{redactor.identity if redactor else ''}:{literal}"
     with open_file(file.real, -1) as opened:
         before = _usable(opened, state, made_by)

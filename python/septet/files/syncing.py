@@ -20,7 +20,7 @@ from septet.files.preparing import PreparedFile, Preparer, Task, ahead, batches
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
 from septet.files.storing import erase_files, in_order, link_mentions, mentioning, store_plans
-from septet.files.tracking import Followed, followed_now, still_followed
+from septet.files.tracking import Followed, followed_of, still_followed
 from septet.files.turns import Lease, SyncRequest
 from septet.sqlite.store.store import SqliteStore, SqliteWriting
 from septet.sqlite.tables import files, mentions, staged
@@ -60,8 +60,10 @@ def sync_roots(
     tally, lease = SyncTally(), Lease(store)
     try:
         if lease.take(request.late):
-            # The options of a root may have changed while another process held the lease.
-            for followed in followed_now(store, request.followed):
+            with store.reading() as read:
+                # The options of a root may have changed while another process held the lease.
+                now = {row.root: followed_of(row) for row in files.roots(read)}
+            for followed in (now[root.number] for root in request.followed if root.number in now):
                 Run(store, request, followed, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False

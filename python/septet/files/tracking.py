@@ -102,13 +102,6 @@ def followed_of(row: RootRow) -> Followed:
     return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("session_trust"))
 
 
-def followed_now(store: SqliteStore, before: Sequence[Followed]) -> list[Followed]:
-    """Return the roots that are still followed, with their current options."""
-    with store.reading() as read:
-        now = {row.root: followed_of(row) for row in files.roots(read)}
-    return [now[root.number] for root in before if root.number in now]
-
-
 def still_followed(read: SqliteReading | SqliteWriting, before: Followed) -> Followed | None:
     """Return a root with its current options; None if it was forgotten or its redaction changed.
 

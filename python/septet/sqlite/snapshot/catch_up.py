@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet import _core
-from septet.model.arrays import ColumnArrays, Slots
+from septet.model.arrays import Slots
 from septet.model.vector import Space
 from septet.sqlite.snapshot.columns import Buffers, VectorLayer
 from septet.sqlite.snapshot.postings import agrees
@@ -47,14 +47,10 @@ def caught_up(old: Snapshot, buffers: Buffers, read: SqliteReading) -> Snapshot 
         # Purged rows leave no deletion marks.
         return None
     changed = buffers.facts(entries.facts_changed(read, buffers.sources, old.generation))
-    dead = buffers.dead + len(changed["rows"])
-    if dead > SPARE_SLOTS and dead * 2 > len(old.rows) + len(changed["rows"]):
+    total_dead = buffers.dead + len(changed["rows"])
+    if total_dead > SPARE_SLOTS and total_dead * 2 > len(old.rows) + len(changed["rows"]):
         return None
-    return _extended(old, buffers, read, changed)
-
-
-def _extended(old: Snapshot, buffers: Buffers, read: SqliteReading, changed: ColumnArrays) -> Snapshot:
-    """Kill the slots of changed rows and append new slots for the live ones, in every layer."""
+    # Kill the slots of changed rows and append new slots for the live ones, in every layer.
     rows, alive = changed["rows"], changed["alive"]
     live = changed if alive.all() else {name: values[alive] for name, values in changed.items()}
     dead, new = old.slots_of(rows), buffers.append(live)
