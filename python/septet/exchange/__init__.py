@@ -1,6 +1,6 @@
 """Import from and export to other programs, and restoring of backups.
 
-An import: `sources` detects the format and opens the source; it, `tables` and `texts` read one format each and yield
+An import: `sources` detects the format and opens the source; it, `tables` and `source` read one format each and yield
 records; `mapping` converts a record to fields; `run` stores them.
 """
 
