@@ -72,14 +72,7 @@ def exact(value: Any) -> Any:
 
 
 def utf8(value: object, name: str, error: type[Exception] = EntryError, most: int | None = None) -> str:
-    """Return the text if it can be encoded as UTF-8.
-
-    Args:
-        most: maximum characters.
-
-    Raises:
-        error: the value is not text, has a lone surrogate, or is too long.
-    """
+    """Return a text; raise `error` for another type, a lone surrogate, or more than `most` characters."""
     if type(value) is not str:
         if not isinstance(value, str):
             hint = "decode bytes as UTF-8 first" if isinstance(value, (bytes, bytearray)) else f"got {shown(value)}"
@@ -99,21 +92,12 @@ def utf8(value: object, name: str, error: type[Exception] = EntryError, most: in
 
 
 def whole(value: object, name: str, error: type[Exception], least: int, most: int | None = None) -> int:
-    """Return a whole number, also of numpy, as an `int`.
-
-    Raises:
-        error: not a whole number, or out of range.
-    """
-    if type(value) is not int:
-        number = exact(value)
-        if isinstance(number, bool) or not isinstance(number, Integral):
-            raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}")
-        try:
+    """Return a whole number, also of numpy, as an `int`; raise `error` for other values, and out of range."""
+    if type(value) is not int and isinstance(number := exact(value), Integral) and not isinstance(number, bool):
+        # numpy.timedelta64 is registered as Integral.
+        with suppress(TypeError):
             value = int(number)
-        except TypeError:
-            # numpy.timedelta64 is registered as Integral.
-            raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}") from None
-    if value < least or (most is not None and value > most):
+    if type(value) is not int or value < least or (most is not None and value > most):
         raise error(f"{name} is {shown(value)}: wanted a whole number {_range(least, most)}")
     return value
 
@@ -121,11 +105,7 @@ def whole(value: object, name: str, error: type[Exception], least: int, most: in
 def real(
     value: object, name: str, error: type[Exception], least: float | None = None, most: float | None = None
 ) -> float:
-    """Return a finite number, also whole or of numpy, as a `float`.
-
-    Raises:
-        error: not a number, NaN, infinite, or out of range.
-    """
+    """Return a finite number, also whole or of numpy, as a `float`; raise `error` for others, and out of range."""
     number = exact(value)
     if not isinstance(number, bool) and isinstance(number, Real):
         try:
@@ -138,11 +118,7 @@ def real(
 
 
 def clock_time(now: object, error: type[Exception]) -> float:
-    """Return the result of the caller's clock as epoch seconds.
-
-    Raises:
-        error: not a number, or outside the years 1 to 9999, as milliseconds are.
-    """
+    """Return the result of the caller's clock; raise `error` outside the years 1 to 9999, as for milliseconds."""
     return real(now, "what clock() returned", error, BEGIN_OF_DATES, END_OF_DATES - 1)
 
 
@@ -155,15 +131,13 @@ def _range(least: float | None, most: float | None) -> str:
 def listed(
     values: object, name: str, error: type[Exception], expected: str, most: int | None = None, *, of: type = object
 ) -> list[Any]:
-    """Return a collection or iterable as a list; text, bytes and dicts are refused.
+    """Return a collection or iterable as a list; raise `error` for text, bytes, dicts and more than `most` values.
+
+    Errors of the caller's iterator are raised unchanged.
 
     Args:
         expected: description for errors, such as ``a list of ids``.
-        most: maximum number of values.
         of: stop after the first value of another type, which the caller refuses.
-
-    Raises:
-        error: not a collection, or too many values. Errors of the caller's iterator are raised unchanged.
     """
     if most is not None and _has_more(values, most):
         raise error(f"{name} has more than {most:,} values: split them into several calls")
@@ -209,11 +183,7 @@ def as_text(value: object) -> object:
 
 
 def absolute(path: str) -> str:
-    """Return the absolute path.
-
-    Raises:
-        StoreError: the path is relative, and the working directory was deleted.
-    """
+    """Return the absolute path; raise `StoreError` for a relative one if the working directory was deleted."""
     # Not pathlib, here and in searches: its import takes 3 ms.
     if os.path.isabs(path):  # noqa: PTH117
         return path
@@ -249,31 +219,19 @@ def file_path(value: object, name: str, error: type[Exception]) -> str:
 
 
 def flag(value: object, name: str, error: type[Exception]) -> None:
-    """Check that a value is True or False.
-
-    Raises:
-        error: the value is neither.
-    """
+    """Raise `error` if a value is neither True nor False."""
     if not isinstance(value, bool):
         raise error(f"{name} is {shown(value)}: wanted True or False")
 
 
 def flags(values: Mapping[str, object], error: type[Exception]) -> None:
-    """Check that values, by name, are True or False.
-
-    Raises:
-        error: one of them is neither.
-    """
+    """Raise `error` if one of these values, by name, is neither True nor False."""
     for name, value in values.items():
         flag(value, name, error)
 
 
 def called(value: _Called, name: str, error: type[Exception]) -> _Called:
-    """Return the caller's function, or None.
-
-    Raises:
-        error: not callable, or an async function.
-    """
+    """Return the caller's function, or None; raise `error` for an async function, and for other values."""
     if value is not None and not callable(value):
         raise error(f"{name} is {shown(value)}: wanted a function, or None")
     if getattr(getattr(value, "__code__", None), "co_flags", 0) & CO_COROUTINE:
@@ -282,10 +240,9 @@ def called(value: _Called, name: str, error: type[Exception]) -> _Called:
 
 
 def variables(environment: object, error: type[Exception]) -> Mapping[str, str]:
-    """Return environment variables, those of the process for None. Errors never show values, which may be API keys.
+    """Return environment variables, those of the process for None; raise `error` for others than texts.
 
-    Raises:
-        error: not a mapping of text to text.
+    Errors never show values, which may be API keys.
     """
     if environment is None:
         return os.environ
@@ -299,11 +256,7 @@ def variables(environment: object, error: type[Exception]) -> Mapping[str, str]:
 
 
 def as_epoch(value: object, name: str, error: type[Exception]) -> float | None:
-    """Convert a time to epoch seconds; ``None`` stays ``None``.
-
-    Raises:
-        error: the value is neither a finite number nor an aware `datetime`.
-    """
+    """Convert a finite number or an aware `datetime` to epoch seconds, None to None; raise `error` for other values."""
     if value is None:
         return None
     if isinstance(value, datetime):

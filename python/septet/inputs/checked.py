@@ -75,9 +75,8 @@ class Checked:
         if cls not in _CHECKS:
             _CHECKS[cls] = TypeAdapter(cls)
         if not isinstance(data, Mapping):
-            raise ProfileError(
-                f"{cls.__name__} is {shown(data)}: wanted a dict of {', '.join(cls.__dataclass_fields__)}"
-            )
+            names = ", ".join(cls.__dataclass_fields__)
+            raise ProfileError(f"{cls.__name__} is {shown(data)}: wanted a dict of {names}")
         plain = _converted(data, cls.__name__, 0)
         try:
             value: Self = _CHECKS[cls].validate_python(plain)

@@ -59,10 +59,9 @@ class NoReader(Unreadable):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Pipes and devices are refused before opening, which might block.
+    """Open a regular file for reading; raise `Unreadable` for others, and if the system refuses.
 
-    Raises:
-        Unreadable: not a regular file, or the system refuses to open it.
+    Pipes and devices are refused before opening, which might block.
     """
     file = -1
     try:
@@ -85,11 +84,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file; see `open_regular`.
-
-    Raises:
-        Unreadable: the file cannot be opened or read, or has more than `most` bytes.
-    """
+    """Return the content of a regular file; raise `Unreadable` if that fails, or for more than `most` bytes."""
     with open_regular(path) as opened:
         try:
             content = opened.read(most + 1)
@@ -139,12 +134,7 @@ def read_settings(path: Path, error: type[SeptetError]) -> Mapping[str, Any]:
 
 
 def parse_document(text: str, suffix: str) -> Any:
-    """Parse a text of at most `MAX_BYTES` by the file extension of its format.
-
-    Raises:
-        Unreadable: as `read_document`.
-        KeyError: an unknown file extension.
-    """
+    """Parse a text of at most `MAX_BYTES` by the file extension of its format; errors as for `read_document`."""
     reader = _READERS[suffix]
     try:
         data = reader(text)
@@ -166,11 +156,7 @@ def parse_document(text: str, suffix: str) -> Any:
 
 
 def bounded(data: Any) -> None:
-    """Check the limits of a document's values.
-
-    Raises:
-        Unreadable: nested too deeply, too many values, a key that is not text, or an integer of more than 64 bits.
-    """
+    """Raise `Unreadable` if a document is nested too deeply, or has too many values, odd keys, or huge integers."""
     remaining = MAX_VALUES
     waiting = [iter((data,))]
     while waiting:
@@ -314,7 +300,10 @@ def _expect_small(events: Iterator[Any], yaml: Any) -> None:
                         raise _repeated(event.value, event.start_mark.line + 1)
                     keys.add(event.value)
             begun = values
-            values += 1 if not isinstance(event, yaml.AliasEvent) else _size_of(event, sizes)
+            if isinstance(event, yaml.AliasEvent) and event.anchor not in sizes:
+                line = event.start_mark.line + 1
+                raise Unreadable(f"has an undefined or recursive alias at line {line}: write the value", line=line)
+            values += sizes[event.anchor] if isinstance(event, yaml.AliasEvent) else 1
             if isinstance(event, yaml.CollectionStartEvent):
                 stack.append((event.anchor, begun, set() if isinstance(event, yaml.MappingStartEvent) else None))
                 is_key.append(False)
@@ -324,13 +313,6 @@ def _expect_small(events: Iterator[Any], yaml: Any) -> None:
             raise _too_many()
         if len(stack) > MAX_DEPTH:
             raise _too_deep()
-
-
-def _size_of(alias: Any, sizes: Mapping[str, int]) -> int:
-    if alias.anchor not in sizes:
-        line = alias.start_mark.line + 1
-        raise Unreadable(f"has an undefined or recursive alias at line {line}: write the value", line=line)
-    return sizes[alias.anchor]
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {".toml": _toml, ".yaml": _yaml, ".yml": _yaml, ".json": _json}

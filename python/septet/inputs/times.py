@@ -86,9 +86,8 @@ def _parsed(text: str, name: str) -> datetime:
                 offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
                 zone = timezone(-offset if sign == "-" else offset)
             micros = int((fraction or "0").ljust(6, "0")[:6])
-            return datetime(
-                int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), micros, zone
-            )
+            clock = int(hour or 0), int(minute or 0), int(second or 0), micros, zone
+            return datetime(int(year), int(month), int(day), *clock)
         except ValueError:
             pass
     raise EntryError(

@@ -80,13 +80,7 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def value_of(kind: type[_Value], data: Mapping[str, Any], **more: Any) -> _Value:
-    """Return the value of `as_dict`: its inverse. Omitted fields have their defaults.
-
-    Args:
-        kind: the type, a dataclass or named tuple.
-        data: the fields; their types were validated.
-        more: further fields.
-    """
+    """Return the value of `as_dict`, from validated fields and ``more``. Omitted fields have their defaults."""
     # mypy takes types of values for unhashable.
     hashable: Any = kind
     readers = _readers(hashable)

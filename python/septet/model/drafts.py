@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from septet._core import made_id, text_hash
 from septet.errors import EntryError
@@ -19,6 +19,7 @@ MOST_CHARS = 50_000_000
 MOST_TAGS = 10_000
 #: Lines are integers of SQLite.
 MOST_LINES, MOST_PATH_CHARS = 2**63 - 1, 4_096
+_Choice = TypeVar("_Choice", Severity, Trust)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
@@ -67,7 +68,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         kind=kind,
         type=_label(fields, "type", "note"),
         domain=_label(fields, "domain", "general"),
-        severity=_severity(fields.get("severity")),
+        severity=_choice(fields, "severity", SEVERITIES, "suggestion"),
         tags=_tags(fields.get("tags")),
         attrs=checked_attrs(fields.get("attrs")),
         created_at=created,
@@ -77,7 +78,7 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
         span=checked_span(fields.get("span")),
         parent=None if fields.get("parent") is None else _id(fields["parent"], "parent"),
         source=None if fields.get("source") is None else _source(fields["source"]),
-        trust=_trust(fields.get("trust")),
+        trust=_choice(fields, "trust", TRUSTS, "trusted"),
     )
     _ordered(entry)
     _check_sizes(entry)
@@ -85,24 +86,13 @@ def draft(fields: Mapping[str, Any], *, now: float) -> Draft:
 
 
 def revise(entry: Entry, changes: Mapping[str, Any], *, now: float) -> Draft:
-    """Return the entry with some fields changed and checked again; ``updated_at`` is now unless given.
-
-    Raises:
-        EntryError: as `draft`.
-    """
+    """Return the entry with some fields changed and checked as by `draft`; ``updated_at`` is now unless given."""
     current = {f: getattr(entry, f) for f in FIELDS}
     return draft({**current, "updated_at": max(now, entry.created_at), **changes}, now=now)
 
 
 def checked_patch(patch: object, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return a checked patch of attrs.
-
-    Args:
-        changes: the other changes of the same call.
-
-    Raises:
-        EntryError: not a dict, not serialisable as JSON, or ``attrs`` is changed too.
-    """
+    """Return a checked patch of attrs; raise `EntryError` if ``changes`` of the same call replace them."""
     if "attrs" in changes:
         raise EntryError("attrs and merge_attrs are mutually exclusive: attrs replaces all of them, merge_attrs some")
     if not isinstance(patch, Mapping):
@@ -131,9 +121,8 @@ def merged_attrs(attrs: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str
 def _known(fields: Mapping[str, Any]) -> None:
     for name in fields:
         if name not in FIELDS:
-            raise EntryError(
-                f"unknown field {shown(name)}; available: {', '.join(sorted(FIELDS))}; put anything else into attrs"
-            )
+            known = ", ".join(sorted(FIELDS))
+            raise EntryError(f"unknown field {shown(name)}; available: {known}; put anything else into attrs")
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
@@ -166,13 +155,14 @@ def _id(value: object, name: str) -> str:
     return text
 
 
-def _severity(value: object) -> Severity:
+def _choice(fields: Mapping[str, Any], name: str, choices: tuple[_Choice, ...], default: _Choice) -> _Choice:
+    value = fields.get(name)
     if value is None:
-        return "suggestion"
+        return default
     label = exact(value)
-    if isinstance(label, str) and label in SEVERITIES:
-        return SEVERITIES[SEVERITIES.index(label)]
-    raise EntryError(f"severity is {shown(value)}: wanted one of {', '.join(SEVERITIES)}")
+    if isinstance(label, str) and label in choices:
+        return choices[choices.index(label)]
+    raise EntryError(f"{name} is {shown(value)}: wanted one of {', '.join(choices)}")
 
 
 def _source(value: object) -> str:
@@ -180,15 +170,6 @@ def _source(value: object) -> str:
     if not text.strip() or _CONTROL.search(text):
         raise EntryError(f"source is {shown(text)}: wanted text without control characters, such as 'user' or a URL")
     return text
-
-
-def _trust(value: object) -> Trust:
-    if value is None:
-        return "trusted"
-    label = exact(value)
-    if isinstance(label, str) and label in TRUSTS:
-        return TRUSTS[TRUSTS.index(label)]
-    raise EntryError(f"trust is {shown(value)}: wanted one of {', '.join(TRUSTS)}")
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -210,11 +191,7 @@ def _tag(value: object) -> str:
 
 
 def checked_attrs(value: object) -> dict[str, Any]:
-    """Return attrs after a round trip through JSON.
-
-    Raises:
-        EntryError: the value is not a dict with string keys, or cannot be stored as JSON.
-    """
+    """Return attrs after a round trip through JSON; raise `EntryError` for values that JSON cannot hold as a dict."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -230,11 +207,7 @@ def checked_attrs(value: object) -> dict[str, Any]:
 
 
 def attrs_text(value: object) -> str:
-    """Return attrs as compact JSON, equal to that of `checked_attrs`.
-
-    Raises:
-        EntryError: as `checked_attrs`.
-    """
+    """Return attrs as compact JSON, equal to that of `checked_attrs`, with the same errors."""
     # Plain keys and values survive a round trip through JSON, so they need no check.
     plain = type(value) is dict and all(type(key) is str and _is_plain(inner) for key, inner in value.items())
     try:
@@ -272,11 +245,7 @@ def _check_keys(attrs: dict[Any, Any]) -> None:
 
 
 def checked_span(value: object) -> Span | None:
-    """Return a span, also from a dict; ``None`` stays ``None``.
-
-    Raises:
-        EntryError: the path is missing, or the lines are not 1 <= first_line <= last_line < 2**63.
-    """
+    """Return a span, also from a dict, or None; raise `EntryError` unless 1 <= first_line <= last_line < 2**63."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -298,9 +267,8 @@ def _check_sizes(entry: Entry) -> None:
     size = len(entry.title) + len(entry.description) + len(entry.context)
     size += len(json.dumps(entry.attrs, ensure_ascii=False)) if entry.attrs else 0
     if size > MOST_CHARS:
-        raise EntryError(
-            f"texts and attrs have {size:,} characters: at most {MOST_CHARS:,} are allowed; split the entry"
-        )
+        limit = f"at most {MOST_CHARS:,} are allowed; split the entry"
+        raise EntryError(f"texts and attrs have {size:,} characters: {limit}")
 
 
 def _ordered(entry: Entry) -> None:

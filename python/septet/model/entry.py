@@ -156,11 +156,7 @@ StoredEntry: TypeAlias = tuple[
 
 
 def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
-    """Convert rows of the store to entries.
-
-    Raises:
-        StoreError: tags are not a JSON list of texts, or attrs not a JSON object.
-    """
+    """Convert rows of the store to entries; raise `StoreError` if stored tags or attrs are damaged."""
     entries = []
     for (
         _, id, kind, type, domain, severity, title, description, context, tags_json, attrs_json,
@@ -185,24 +181,8 @@ def entries_of(rows: Iterable[StoredEntry]) -> list[Entry]:
     return entries
 
 
-def previews(entries: Iterable[Entry], snippet_chars: int = SNIPPET_CHARS) -> list[tuple[str, int]]:
-    """Return the first characters of the description and the token estimate of each entry."""
-    pairs = []
-    for entry in entries:
-        # Inlined `text_chars` and `snippet`: forty calls less for ten entries.
-        text = entry.description
-        chars = entry.text_chars if entry.attrs else len(entry.title) + len(text) + len(entry.context)
-        snippet = text if len(text) <= snippet_chars else text[:snippet_chars] + "..."
-        pairs.append((snippet, -(-chars // CHARS_A_TOKEN)))
-    return pairs
-
-
 def tags_of(tags_json: str) -> list[str]:
-    """Decode tags. Without escapes the separator is constant, so a split is enough.
-
-    Raises:
-        StoreError: not a JSON list of texts.
-    """
+    """Decode tags. Without escapes the separator is constant, so a split is enough. Errors as for `json_of`."""
     if tags_json == "[]":
         return []
     if "\\" in tags_json:
@@ -215,11 +195,7 @@ def tags_of(tags_json: str) -> list[str]:
 
 
 def json_of(text: str, kind: type[_Json]) -> _Json:
-    """Decode a stored JSON text.
-
-    Raises:
-        StoreError: not JSON of this type, nested too deeply, or with a lone surrogate.
-    """
+    """Decode a stored JSON text; raise `StoreError` for another type, deep nesting, and lone surrogates."""
     try:
         if type(text) is str:
             decoded = json.loads(text)

@@ -36,9 +36,7 @@ class Strings(Protocol):
     """
 
     def __contains__(self, value: object, /) -> bool: ...
-
     def __iter__(self) -> Iterator[str]: ...
-
     def __len__(self) -> int: ...
 
 

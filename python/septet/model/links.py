@@ -25,11 +25,7 @@ class Link(NamedTuple):
 
 
 def checked(item: Sequence[Any]) -> Link:
-    """Return a link from ``(source, target[, type[, note]])``.
-
-    Raises:
-        EntryError: not all text, an empty type, or an entry linked to itself.
-    """
+    """Return a link from ``(source, target[, type[, note]])``; raise `EntryError` for others, and for one to itself."""
     expected = "(source, target, type, note), all text"
     values = listed(item, "link", EntryError, expected, 4)
     if len(values) < 2 or not all(isinstance(part, str) for part in values):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as member
 from typing import NamedTuple
@@ -70,25 +70,18 @@ def matches_of(entry: Entry, sought: Sought) -> tuple[Match, ...]:
     )
 
 
-def marks_of(value: object) -> tuple[str, str] | None:
-    """Return the marks before and after each match of a passage.
-
-    Raises:
-        QueryError: neither None nor two texts.
-    """
-    if value is None:
-        return None
-    expected = "two texts, such as ('<b>', '</b>'), or None"
-    texts = () if isinstance(value, str) else listed(value, "marks", QueryError, expected, 2, of=str)
-    if len(texts) != 2:
-        raise QueryError(f"marks is {shown(value)}: wanted {expected}")
-    return utf8(texts[0], "marks", QueryError), utf8(texts[1], "marks", QueryError)
-
-
 def excerpt_of(entry: Entry, sought: Sought, chars: object, marks: object, escape: Callable[[str], str] | None) -> str:
     """Check the arguments and return the passage of an entry; see `septet.Hit.excerpt`."""
     escaped = called(escape, "escape", QueryError)
-    return passage_of(entry, sought, whole(chars, "chars", QueryError, 1, MOST_CHARS), marks_of(marks), escaped)
+    most = whole(chars, "chars", QueryError, 1, MOST_CHARS)
+    if marks is None:
+        return passage_of(entry, sought, most, None, escaped)
+    expected = "two texts, such as ('<b>', '</b>'), or None"
+    texts = () if isinstance(marks, str) else listed(marks, "marks", QueryError, expected, 2, of=str)
+    if len(texts) != 2:
+        raise QueryError(f"marks is {shown(marks)}: wanted {expected}")
+    before, after = (utf8(text, "marks", QueryError) for text in texts)
+    return passage_of(entry, sought, most, (before, after), escaped)
 
 
 def passage_of(
@@ -101,18 +94,14 @@ def passage_of(
     """Return the passage of description or context with the most terms of the query; the beginning without matches."""
     texts = (entry.description, entry.context)
     of_description, of_context = sought.places(texts)
-    weights = _weights(sought.all)
+    common = frozenset(stop_words())
+    weights = [STOP_WORD if term in common else 1.0 for term in sought.all]
     first, second = (_best(places, weights, chars) for places in (of_description, of_context))
     text, places, best = texts[0], of_description, first
     if second.score > first.score:
         text, places, best = texts[1], of_context, second
     start, end = _around(text, best.start, best.end, chars)
     return _written(text, start, end, places if marks else (), marks or ("", ""), escape)
-
-
-def _weights(terms: Sequence[str]) -> Mapping[int, float]:
-    common = frozenset(stop_words())
-    return {number: STOP_WORD if term in common else 1.0 for number, term in enumerate(terms)}
 
 
 class _Window(NamedTuple):
@@ -123,7 +112,7 @@ class _Window(NamedTuple):
     end: int
 
 
-def _best(places: Sequence[tuple[int, int, int]], weights: Mapping[int, float], chars: int) -> _Window:
+def _best(places: Sequence[tuple[int, int, int]], weights: Sequence[float], chars: int) -> _Window:
     """Return the best window of matches; the first of equals."""
     best = _Window((0.0, 0), 0, 0)
     counts: dict[int, int] = {}

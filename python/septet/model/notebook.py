@@ -27,6 +27,24 @@ _SWATCH = "display:inline-block;width:.7em;height:.7em"
 #: Breaks long paths and names, so that a table fits its page.
 _BROKEN = "overflow-wrap:anywhere;min-width:8em"
 #: Columns converted to times.
+#: Fields of a hit in its row.
+_HIT = (
+    *(
+        "id",
+        "title",
+        "score",
+        "confidence",
+        "citation",
+        "snippet",
+        "kind",
+        "type",
+        "domain",
+        "severity",
+        "tags",
+        "tier",
+    ),
+    *("source", "trust"),
+)
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 
 
@@ -36,11 +54,7 @@ def rows_of(shown: Any) -> list[dict[str, Any]]:
 
 
 def frame_of(shown: Any) -> Any:
-    """Return the rows as a data frame, times as UTC.
-
-    Raises:
-        SeptetError: pandas is not installed.
-    """
+    """Return the rows as a data frame, times as UTC; raise `SeptetError` without pandas."""
     try:
         import pandas  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
@@ -56,41 +70,13 @@ def html_of(shown: Any) -> str:
     return _HTML[shown._shown_as](shown)
 
 
-def _hit_rows(hits: Any) -> list[dict[str, Any]]:
-    return [_hit_row(rank, hit) for rank, hit in enumerate(hits.hits, 1)]
-
-
-def _entry_rows(page: Any) -> list[dict[str, Any]]:
-    return [_entry_row(entry) for entry in page.entries]
-
-
-def _query_rows(evaluation: Any) -> list[dict[str, Any]]:
-    return [{"query": id, **values} for id, values in evaluation.per_query.items()]
+def _hit_row(rank: int, hit: Any) -> dict[str, Any]:
+    return {"rank": rank, **{name: getattr(hit, name) for name in _HIT}, "tags": list(hit.tags)}
 
 
 def _measure_rows(comparison: Any) -> list[dict[str, Any]]:
     rows = comparison.to_dict()["differences"].values()
     return [{**row, "significant": comparison[row["measure"]].significant} for row in rows]
-
-
-def _hit_row(rank: int, hit: Any) -> dict[str, Any]:
-    return {
-        "rank": rank,
-        "id": hit.id,
-        "title": hit.title,
-        "score": hit.score,
-        "confidence": hit.confidence,
-        "citation": hit.citation,
-        "snippet": hit.snippet,
-        "kind": hit.kind,
-        "type": hit.type,
-        "domain": hit.domain,
-        "severity": hit.severity,
-        "tags": list(hit.tags),
-        "tier": hit.tier,
-        "source": hit.source,
-        "trust": hit.trust,
-    }
 
 
 def _entry_row(entry: Any) -> dict[str, Any]:
@@ -103,21 +89,12 @@ def _entry_row(entry: Any) -> dict[str, Any]:
 def _hits_html(shown: Any) -> str:
     query = getattr(shown, "query", "")
     head = f"{len(shown):,} for “{query[:PASSAGE]}”" if query else f"{len(shown):,} hits"
-    names = list(
-        dict.fromkeys(name for hit in shown.hits[:MOST_ROWS] for name, part in hit.breakdown.items() if part > 0)
-    )
+    names = list(dict.fromkeys(name for hit in shown.hits[:MOST_ROWS] for name in _raising(hit.breakdown)))
     rows = []
     for rank, hit in enumerate(shown.hits[:MOST_ROWS], 1):
         where = _faint(" · ".join(filter(None, [hit.citation or hit.id, hit.tier if hit.tier != "vault" else ""])))
-        rows.append(
-            (
-                str(rank),
-                f"{hit.score:.3f}",
-                _bar(hit.breakdown, names),
-                _broken(f"<b>{escape(hit.title)}</b><br>{where}"),
-                _broken(_passage(hit)),
-            )
-        )
+        title, passage = _broken(f"<b>{escape(hit.title)}</b><br>{where}"), _broken(_passage(hit))
+        rows.append((str(rank), f"{hit.score:.3f}", _bar(hit.breakdown, names), title, passage))
     table = _table(("", "score", "", "title", "passage"), rows)
     return _captioned(head, table + _left(len(shown)) + _legend(names) + _notes(shown.notes))
 
@@ -127,9 +104,8 @@ def _hit_html(hit: Any) -> str:
     facts |= {"tier": hit.tier, "where": hit.citation, "tags": ", ".join(hit.tags), "trust": hit.trust}
     names = _raising(hit.breakdown)
     about = " · ".join(f"{name} {escape(value)}" for name, value in facts.items() if value)
-    return _captioned(
-        hit.title, f"<div>{_passage(hit)}</div>{_bar(hit.breakdown, names)}{_legend(names)}{_faint_html(about)}"
-    )
+    bar = f"{_bar(hit.breakdown, names)}{_legend(names)}"
+    return _captioned(hit.title, f"<div>{_passage(hit)}</div>{bar}{_faint_html(about)}")
 
 
 def _page_html(page: Any) -> str:
@@ -157,30 +133,22 @@ def _explanation_html(why: Any) -> str:
     rows = []
     for name, part in why.breakdown.items():
         value, weight = why.signals.get(name), why.weights.get(name)
-        rows.append(
-            (
-                name,
-                "" if weight is None else f"{weight:.3f}",
-                "unknown" if value is None else f"{value:.3f}",
-                f"{part:+.3f}",
-            )
-        )
+        numbers = "" if weight is None else f"{weight:.3f}", "unknown" if value is None else f"{value:.3f}"
+        rows.append((name, *numbers, f"{part:+.3f}"))
     names = _raising(why.breakdown)
     reason = escape(why.reason) + ("" if why.remedy is None else f"<br>{escape(why.remedy.text)}")
     filters = [f"{name}: {'passes' if ok else 'fails'}" for name, ok in why.filters.items()]
     legs = [f"{leg.leg}: " + (f"rank {leg.rank} of {leg.of}" if leg.rank else "no match") for leg in why.legs]
     table = _table(("signal", "weight", "value", "part"), _escaped(rows)) if rows else ""
     facts = _faint(" · ".join([*filters, *legs]))
-    return _captioned(
-        f"{why.id} for “{why.query[:PASSAGE]}”", f"<div>{reason}</div>{_bar(why.breakdown, names)}{table}{facts}"
-    )
+    head = f"{why.id} for “{why.query[:PASSAGE]}”"
+    return _captioned(head, f"<div>{reason}</div>{_bar(why.breakdown, names)}{table}{facts}")
 
 
 def _evaluation_html(shown: Any) -> str:
     means = [(name, f"{value:.4f}") for name, value in shown.means.items()]
-    return _captioned(
-        f"{shown.profile} over {len(shown.per_query):,} queries", _table(("measure", "mean"), _escaped(means))
-    )
+    head = f"{shown.profile} over {len(shown.per_query):,} queries"
+    return _captioned(head, _table(("measure", "mean"), _escaped(means)))
 
 
 def _comparison_html(shown: Any) -> str:
@@ -277,8 +245,8 @@ _HTML: Mapping[str, Callable[[Any], str]] = {
     "comparison": _comparison_html,
 }
 _ROWS: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
-    "hits": _hit_rows,
-    "page": _entry_rows,
-    "evaluation": _query_rows,
+    "hits": lambda hits: [_hit_row(rank, hit) for rank, hit in enumerate(hits.hits, 1)],
+    "page": lambda page: [_entry_row(entry) for entry in page.entries],
+    "evaluation": lambda evaluation: [{"query": id, **values} for id, values in evaluation.per_query.items()],
     "comparison": _measure_rows,
 }

@@ -32,50 +32,38 @@ _MORE = ("example", "counter_example", "why")
 _CUT: Mapping[str, object] = {"cut": True}
 
 
-class PromptHit(Protocol):
-    """The fields of a hit that a prompt uses."""
+class _PromptHit(Protocol):
+    """The fields of a hit that a prompt uses.
+
+    Attributes:
+        tier: empty if unknown.
+        source: None if unknown.
+        citation: the lines of a file that contain its text.
+        entry: the whole entry in mode ``full``; else None.
+    """
 
     @property
-    def id(self) -> str:
-        """The id of the entry."""
-
+    def id(self) -> str: ...
     @property
-    def title(self) -> str:
-        """Its title."""
-
+    def title(self) -> str: ...
     @property
-    def tier(self) -> str:
-        """Its tier; empty if unknown."""
-
+    def tier(self) -> str: ...
     @property
-    def source(self) -> str | None:
-        """Origin of its text; None if unknown."""
-
+    def source(self) -> str | None: ...
     @property
-    def trust(self) -> str:
-        """Its reliability."""
-
+    def trust(self) -> str: ...
     @property
-    def citation(self) -> str | None:
-        """The lines of a file that contain it."""
-
+    def citation(self) -> str | None: ...
     @property
-    def snippet(self) -> str:
-        """An excerpt of its text."""
-
+    def snippet(self) -> str: ...
     @property
-    def entry(self) -> Entry | None:
-        """The whole entry in mode ``full``; else None."""
+    def entry(self) -> Entry | None: ...
 
 
 def prompt_of(
-    hits: Sequence[PromptHit], *, max_tokens: object = None, citations: object = True, boundary: object = None
+    hits: Sequence[_PromptHit], *, max_tokens: object = None, citations: object = True, boundary: object = None
 ) -> str:
-    """Return hits as text for a prompt; see `Results.to_prompt`.
-
-    Raises:
-        QueryError: an argument is malformed, the boundary occurs in a text, or the header exceeds the budget.
-    """
+    """Return hits as text for a prompt; see `Hits.to_prompt`."""
     flag(citations, "citations", QueryError)
     most = None if max_tokens is None else CHARS_A_TOKEN * whole(max_tokens, "max_tokens", QueryError, 1)
     texts = [_text(hit) for hit in hits]
@@ -83,8 +71,7 @@ def prompt_of(
     if _are_facts(hits, texts) and (facts := _facts(hits, key, bool(citations), most)):
         return facts
     passages = [_passage(at, hit, lines, key, bool(citations)) for at, (hit, lines) in enumerate(zip(hits, texts), 1)]
-    chosen = list(range(len(passages)))
-    text = _joined([passages[at] for at in chosen], 0, key, bool(citations))
+    text = _joined(passages, 0, key, bool(citations))
     if most is None or len(text) <= most:
         return text
     # Reserve the longest possible line about omitted passages.
@@ -92,18 +79,17 @@ def prompt_of(
     if room < 0:
         least = math.ceil((most - room) / CHARS_A_TOKEN)
         raise QueryError(f"max_tokens is {shown(max_tokens)}: the header alone takes {least}")
-    chosen, spent = [], 0
-    for at, passage in enumerate(passages):
-        if spent + len(passage) <= room:
-            chosen.append(at)
-            spent += len(passage)
-    if not chosen:
-        first = _shortened(1, hits[0], texts[0], key, bool(citations), room)
-        return _joined([first] if first else [], len(passages) - bool(first), key, bool(citations))
-    return _joined([passages[at] for at in chosen], len(passages) - len(chosen), key, bool(citations))
+    chosen, left = [], room
+    for passage in passages:
+        if len(passage) <= left:
+            chosen.append(passage)
+            left -= len(passage)
+    if not chosen and (first := _shortened(1, hits[0], texts[0], key, bool(citations), room)):
+        chosen = [first]
+    return _joined(chosen, len(passages) - len(chosen), key, bool(citations))
 
 
-def _are_facts(hits: Sequence[PromptHit], texts: Sequence[Sequence[str]]) -> bool:
+def _are_facts(hits: Sequence[_PromptHit], texts: Sequence[Sequence[str]]) -> bool:
     """Return True if each hit is a single line, all of one tier, without other provenance to show."""
     return bool(hits) and all(
         hit.tier == hits[0].tier
@@ -116,7 +102,7 @@ def _are_facts(hits: Sequence[PromptHit], texts: Sequence[Sequence[str]]) -> boo
     )
 
 
-def _facts(hits: Sequence[PromptHit], key: str, citations: bool, most: int | None) -> str:
+def _facts(hits: Sequence[_PromptHit], key: str, citations: bool, most: int | None) -> str:
     """Return one-line facts in a shared boundary; "" if none fits.
 
     Each line starts with a number or a mark, so one line is always one fact.
@@ -149,12 +135,12 @@ class ShownHit(NamedTuple):
         more: additional fields of the line of provenance.
     """
 
-    hit: PromptHit
+    hit: _PromptHit
     text: str
     more: Mapping[str, object] = {}
 
 
-def text_of(hit: PromptHit) -> str:
+def text_of(hit: _PromptHit) -> str:
     """Return the text of a hit for a prompt: without hidden characters, with uniform line ends."""
     return "\n".join(_text(hit))
 
@@ -171,11 +157,7 @@ def sections_of(
     Args:
         sections: headings with their passages; empty sections are skipped.
         head: the first line.
-        citations: number the passages and ask for the numbers.
-        boundary: as for `Results.to_prompt`.
-
-    Raises:
-        QueryError: the boundary is malformed, or occurs in a text.
+        boundary: as for `Results.to_prompt`, with its errors.
     """
     all_hits = [passage for _, passages in sections for passage in passages]
     lines = [passage.text.splitlines() for passage in all_hits]
@@ -192,11 +174,7 @@ def sections_of(
 def listing_of(passages: Sequence[ShownHit], *, head: str = "") -> str:
     """Return passages as text for a prompt in one shared boundary, which takes fewer tokens.
 
-    Each begins with its line of JSON; lines of text never do.
-
-    Args:
-        passages: the passages.
-        head: the first line; mentions excerpts if passages are such.
+    Each begins with its line of JSON; lines of text never do. ``head`` is the first line; it mentions excerpts.
     """
     lines = [shown_hit.text.splitlines() for shown_hit in passages]
     key = _key(None, [shown_hit.hit for shown_hit in passages], lines)
@@ -230,7 +208,7 @@ def _joined(passages: Sequence[str], left_out: int, key: str, citations: bool) -
 
 def _passage(
     number: int,
-    hit: PromptHit,
+    hit: _PromptHit,
     lines: Iterable[str],
     key: str,
     citations: bool,
@@ -242,7 +220,7 @@ def _passage(
     return f"<passage-{key}>\n{number_mark}{provenance}\n{body}</passage-{key}>\n"
 
 
-def _shortened(number: int, hit: PromptHit, lines: Sequence[str], key: str, citations: bool, room: int) -> str:
+def _shortened(number: int, hit: _PromptHit, lines: Sequence[str], key: str, citations: bool, room: int) -> str:
     """Return the beginning of a passage that fits, marked as cut; "" if not even a word fits."""
     room_left = room - len(_passage(number, hit, (), key, citations, _CUT))
     chosen = []
@@ -257,7 +235,7 @@ def _shortened(number: int, hit: PromptHit, lines: Sequence[str], key: str, cita
     return _passage(number, hit, chosen, key, citations, _CUT) if any(chosen) else ""
 
 
-def _provenance(hit: PromptHit) -> dict[str, object]:
+def _provenance(hit: _PromptHit) -> dict[str, object]:
     provenance: dict[str, object] = {"id": hit.id, "title": hit.title}
     provenance |= {"tier": hit.tier} if hit.tier else {}
     provenance |= {} if hit.source is None else {"source": hit.source}
@@ -284,7 +262,7 @@ def _seen(text: str) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
-def _text(hit: PromptHit) -> list[str]:
+def _text(hit: _PromptHit) -> list[str]:
     """Return the lines of a hit's text, split at every Unicode line boundary."""
     entry = hit.entry
     if entry is None:
@@ -295,7 +273,7 @@ def _text(hit: PromptHit) -> list[str]:
     return [_HIDDEN.sub("\ufffd", line) for part in parts if part for line in part.splitlines()]
 
 
-def _key(boundary: object, hits: Sequence[PromptHit], texts: Sequence[Sequence[str]]) -> str:
+def _key(boundary: object, hits: Sequence[_PromptHit], texts: Sequence[Sequence[str]]) -> str:
     """Return a boundary that occurs in no text, even after case folding and normalisation."""
     values = [str(value) for hit in hits for value in _provenance(hit).values()]
     seen = _plain("\n".join([*values, *("\n".join(lines) for lines in texts)]))

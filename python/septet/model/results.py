@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, overload
 
 from septet.model.codec import OMITTED, Plain, as_json, attributes
-from septet.model.entry import SNIPPET_CHARS, Entry, Shown, Tabular, previews
+from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, Entry, Shown, Tabular
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
@@ -109,11 +109,7 @@ class Hit(Shown):
         return matches_of(entry, Sought(*parts))
 
     def excerpt(
-        self,
-        chars: int = 160,
-        *,
-        marks: tuple[str, str] | None = None,
-        escape: Callable[[str], str] | None = None,
+        self, chars: int = 160, *, marks: tuple[str, str] | None = None, escape: Callable[[str], str] | None = None
     ) -> str:
         """Return the passage of the description, or the context, with the most words of the query.
 
@@ -202,14 +198,17 @@ def hits_of(
         snippet_chars: maximum characters of a snippet.
     """
     hits = []
-    for entry, scores, (snippet, tokens) in zip(entries, scored, previews(entries, snippet_chars)):
+    for entry, scores in zip(entries, scored):
         score, tier, breakdown, signals, confidence, raw = scores
         hit: Any = _HitBuilder()
         hit.id, hit.title, hit.score, hit.type = entry.id, entry.title, score, entry.type
         hit.domain, hit.severity, hit.tags, hit.kind = entry.domain, entry.severity, entry.tags, entry.kind
-        hit.token_estimate, hit.tier = tokens, tier
+        # `snippet` and `token_estimate` of the entry, inlined: forty calls less for ten entries.
+        text = entry.description
+        chars = entry.text_chars if entry.attrs else len(entry.title) + len(text) + len(entry.context)
+        hit.token_estimate, hit.tier = -(-chars // CHARS_A_TOKEN), tier
         if not around:
-            hit.snippet = snippet
+            hit.snippet = text if len(text) <= snippet_chars else text[:snippet_chars] + "..."
         hit.breakdown, hit.signals, hit.confidence, hit.raw = breakdown, signals, confidence, raw
         hit.entry, hit.parent, hit.parts = entry if full else None, entry.parent, ()
         hit.source, hit.trust = entry.source, entry.trust

@@ -14,14 +14,7 @@ MOST_NAME_CHARS = 1_000
 
 
 def run_lines(qid: object, ranked: Iterable[tuple[str, float]], tag: object) -> str:
-    """Return one query's lines of a run: ``qid Q0 docid rank score tag``, ranks from 1; see `Results.to_trec`.
-
-    Args:
-        ranked: ids and scores, best first.
-
-    Raises:
-        QueryError: a name is empty, or contains a blank, which separates columns.
-    """
+    """Return one query's lines of a run for hits, best first; see `Results.to_trec`."""
     query, tag = _column(qid, "qid"), _column(tag, "tag")
     lines, last = [], inf
     for rank, (id, score) in enumerate(ranked, start=1):
@@ -43,19 +36,16 @@ def _below(score: float, last: float) -> float:
     ``trec_eval`` keeps scores as float32 and orders by them alone; equal ones it orders by id.
     """
     near = _float32(score)
-    return near if near < last else _float32_before(last)
+    if near < last:
+        return near
+    # Steps of a float64 until the rounding leaves the value: half a step of a float32, and a bit more.
+    step = max(abs(last) * 2.0**-24, 2.0**-149)
+    below = last - step
+    while (rounded := _float32(below)) >= last:
+        below = nextafter(below - step / 2, -inf)
+    return rounded
 
 
 def _float32(value: float) -> float:
     rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    return rounded
-
-
-def _float32_before(value: float) -> float:
-    """Return the largest float32 below one."""
-    # Steps of a float64 until the rounding leaves the value: half a step of a float32, and a bit more.
-    step = max(abs(value) * 2.0**-24, 2.0**-149)
-    below = value - step
-    while (rounded := _float32(below)) >= value:
-        below = nextafter(below - step / 2, -inf)
     return rounded

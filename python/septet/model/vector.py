@@ -51,9 +51,6 @@ class QueryVector(NamedTuple):
 def entry_vector(value: ArrayLike, name: str) -> NDArray[np.float32]:
     """Return an entry's vector as float32 ``(d,)``, not normalised.
 
-    Args:
-        name: its name in errors.
-
     Raises:
         VectorError: not a row of 1 to 65,536 numbers, NaN, infinite (also as float32), or all zero.
     """
@@ -72,11 +69,7 @@ def entry_vector(value: ArrayLike, name: str) -> NDArray[np.float32]:
 
 
 def query_vector(value: ArrayLike) -> QueryVector:
-    """Return a query vector in both forms.
-
-    Raises:
-        VectorError: as `entry_vector`.
-    """
+    """Return a query vector in both forms; errors as for `entry_vector`."""
     # The same steps in numpy cost a search 20 us, after a scan that evicts the core's cache.
     if (plain := _core.query_vector(value)) is not None:
         return QueryVector(*plain)
@@ -85,11 +78,7 @@ def query_vector(value: ArrayLike) -> QueryVector:
 
 
 def numbers(value: ArrayLike, name: str, expected: str) -> NDArray[np.generic]:
-    """Convert a value to a numpy array of integers or floats, without loss.
-
-    Args:
-        name: its name in errors.
-        expected: description of the shape for errors.
+    """Convert a value to a numpy array of integers or floats, without loss; ``expected`` describes it in errors.
 
     Raises:
         VectorError: text, complex numbers, times, booleans, objects, masked values, or not an array.

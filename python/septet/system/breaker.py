@@ -31,12 +31,7 @@ class CircuitBreaker(Generic[Fault]):
     """
 
     def __init__(
-        self,
-        first_s: float,
-        longest_s: float,
-        *,
-        failures: int = 1,
-        clock: Callable[[], float] = time.monotonic,
+        self, first_s: float, longest_s: float, *, failures: int = 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.first_s, self.longest_s = first_s, longest_s
         self._failures, self._clock = failures, clock

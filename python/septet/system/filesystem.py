@@ -65,10 +65,7 @@ def is_local(path: str | os.PathLike[str]) -> bool:
 
 
 def synchronised(path: str | os.PathLike[str]) -> str:
-    """Return the name of the program that synchronises the folder of a path; "" if none is detected.
-
-    Detection uses the names of the parent folders and the marker files in them.
-    """
+    """Return the program that synchronises the folder of a path, by folder names and marker files; "" for none."""
     try:
         folder = os.path.dirname(os.path.realpath(path))
     except (OSError, ValueError):

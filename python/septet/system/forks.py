@@ -125,11 +125,7 @@ def may_use_copies() -> bool:
 
 
 def refuse_inherited(path: str, *, in_memory: bool = False) -> None:
-    """Raise if this process must not open a file because its parent was using it during the fork.
-
-    Raises:
-        ForkedInUse: the parent was using the file.
-    """
+    """Raise `ForkedInUse` if this process must not open a file, because its parent was using it during the fork."""
     if _Rest.always and (in_memory or not _inherited):
         return
     try:

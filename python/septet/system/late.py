@@ -13,7 +13,6 @@ def loaded_late(
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Args:
-        package: name of the package, its ``__name__``.
         homes: names separated by blanks, by the module below the package that defines them.
         others: names that the package provides itself.
     """

@@ -104,11 +104,7 @@ def _unfollowed(path: str, flags: int) -> int:
 
 
 def left_unfinished(folder: Path) -> list[Path]:
-    """Return the unfinished files of killed processes in a folder: old and unlocked.
-
-    Raises:
-        OSError: the folder cannot be read.
-    """
+    """Return the unfinished files of killed processes in a folder: old and unlocked."""
     leftovers = []
     for file in [file for file in folder.iterdir() if _PART.fullmatch(file.name)]:
         with suppress(OSError):
@@ -145,7 +141,6 @@ def complete(part: NewFile, mode: int) -> None:
 
     Raises:
         StoreError: another file is at its path now.
-        OSError: the file cannot be written.
     """
     if not os.path.samestat(part.path.lstat(), os.fstat(part.descriptor)):
         raise StoreError(f"{part.path} was replaced by another program during the write: try again")
@@ -197,16 +192,7 @@ def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool
 
 
 def checked_target(path: Path, of: str, cure: str) -> int:
-    """Check that a target may be overwritten, and return the mode of the new file.
-
-    Args:
-        path: absolute.
-        of: the path of the source vault; empty without a file.
-        cure: the remedy in the error for a target that is not a file.
-
-    Raises:
-        StoreError: the target is not a file, or belongs to a vault or a database in use.
-    """
+    """Return the mode of a new file at an absolute path; errors and arguments as for `complete_file`."""
     try:
         if of and belongs(path, of):
             raise StoreError(f"{path} is the vault itself, or a part of it: name another file")
@@ -229,9 +215,8 @@ def _refuse_foreign(path: Path) -> None:
         for ending in BESIDE:
             if os.path.lexists(f"{place}{ending}"):
                 # SQLite would replay the old file's log over the new one.
-                raise StoreError(
-                    f"{path} is a database in use ({place}{ending} exists): close it, or name another file"
-                )
+                reason = f"{place}{ending} exists"
+                raise StoreError(f"{path} is a database in use ({reason}): close it, or name another file")
             base = place.removesuffix(ending)
             if base != place and Path(base).is_file():
                 raise StoreError(f"{path} is the log of {base}: name another file")

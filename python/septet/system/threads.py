@@ -24,12 +24,9 @@ IDLE_S = 1.0
 
 
 def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Future[Result]:
-    """Run `work` on a new daemon thread and return the future of its result.
+    """Run `work` on a new daemon thread, with the caller's context variables; return the future of its result.
 
-    The thread has the caller's context variables. Interpreter exit does not wait for it.
-
-    Raises:
-        RuntimeError: no thread can be started.
+    Interpreter exit does not wait for the thread. Raises `RuntimeError` if none can be started.
     """
     thread, future = _prepared(work, name)
     thread.start()
@@ -123,7 +120,10 @@ class _WorkQueue(Generic[Item]):
             except StopIteration:
                 self._end()
             except Exception as fault:  # noqa: BLE001 - raised where the item would have come
-                coming.append(_failed(fault))
+                failed: _Task[Any] = _Task(None, lambda _: None)
+                failed.fault = fault
+                failed.ready.release()
+                coming.append(failed)
                 self._end()
             else:
                 coming.append(task)
@@ -186,20 +186,10 @@ class _WorkQueue(Generic[Item]):
             self._waiting.put(None)
 
 
-def _failed(fault: Exception) -> _Task[None]:
-    task = _Task(None, lambda _: None)
-    task.fault = fault
-    task.ready.release()
-    return task
-
-
 def call_within(timeout_s: float, work: Callable[[], Result], timeout: Exception) -> Result:
-    """Return the result of `work`, or raise ``timeout`` after `timeout_s`.
+    """Return the result of `work`, or raise ``timeout`` after `timeout_s`; a late result is dropped.
 
-    Host name lookups ignore every timeout, so the work runs on a thread. A late result is dropped.
-
-    Raises:
-        Exception: ``timeout``. Errors of `work` are raised unchanged.
+    Host name lookups ignore every timeout, so the work runs on a thread. Its errors are raised unchanged.
     """
     future = call_on_thread(work)
     if not wait([future], timeout_s).done:
@@ -211,9 +201,6 @@ def call_uninterrupted(work: Callable[[], Result]) -> Result:
     """Return the result of `work`, delaying a keyboard interrupt until it is done; a second one is raised at once.
 
     Interrupts reach only the main thread, so the work runs on another thread if called there.
-
-    Raises:
-        KeyboardInterrupt: after the work, or at once for a second interrupt. Errors of `work` are raised unchanged.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
@@ -231,7 +218,6 @@ def call_uninterrupted(work: Callable[[], Result]) -> Result:
 
 def _prepared(work: Callable[[], Result], name: str) -> tuple[threading.Thread, Future[Result]]:
     future: Future[Result] = Future()
-
     context, run = contextvars.copy_context(), partial(_fulfil, future, work)
     return threading.Thread(target=context.run, args=(run,), name=name, daemon=True), future
 
