@@ -16,7 +16,7 @@ import numpy as np
 
 import septet
 from public_names import PUBLIC
-from septet.embedding.providers.embedders import Fields
+from septet.embedding.providers.http import Fields
 from septet.inputs.checked import Checked
 from septet.model.entry import FIELDS
 from septet.model.fields import BulkChanges, EntryChanges, EntryOverrides, MemoryFields

@@ -19,11 +19,19 @@ from septet.embedding.batching import group
 from septet.embedding.choose import configured_models
 from septet.embedding.config import config_of
 from septet.embedding.pipeline import MAX_FAILURES
-from septet.embedding.providers.formats import GEMINI, OPENAI, VOYAGE_MODEL, GeminiFormat, voyage_limits
-from septet.embedding.providers.http import estimate_tokens, pieces, split_bytes
+from septet.embedding.providers.formats import (
+    GEMINI,
+    OPENAI,
+    VOYAGE_MODEL,
+    GeminiFormat,
+    estimate_tokens,
+    pieces,
+    split_bytes,
+    voyage_limits,
+)
 from septet.embedding.rows import finish, matrix_of, unit_rows
-from septet.net.answers import fault_of
 from septet.net.calls import Answer, NetFault, json_call
+from septet.net.exchange import fault_of
 
 MATH = other_recording("openclaw-vector-math")["groups"]
 BATCHES = other_recording("openclaw-embedding-batches")["cases"]

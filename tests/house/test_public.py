@@ -174,9 +174,8 @@ PARTS = {
     "IO",
     "LocalModel",
     "PlannedSpace",
+    "HttpEmbedder",
     "ProviderFormat",
-    "Prefixes",
-    "_Provider",
     "_core",
 }
 PARTS |= {"ChatFields", "ChatProvider", "Resolver", "Secret"}

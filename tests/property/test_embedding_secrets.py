@@ -24,7 +24,7 @@ from septet import EmbeddingConfigError, EmbeddingError, Vault
 from septet.embedding import GeminiEmbedder, OpenAIEmbedder
 from septet.embedding.config import config_of
 from septet.net.client import IO
-from septet.net.masking import SHOWN_CHARS, KeyMasker
+from septet.net.keys import SHOWN_CHARS, KeyMasker
 
 
 def drawn(prefix, size, seed):

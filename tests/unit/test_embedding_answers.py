@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from septet.embedding.providers.http import answer_bytes
+from septet.embedding.providers.formats import answer_bytes
 from septet.net.calls import MAX_ANSWER_BYTES
 
 

@@ -10,7 +10,7 @@ import pytest
 from septet import EmbeddingConfig, EmbeddingConfigError
 from septet.embedding import embedder_from
 from septet.embedding.config import config_of
-from septet.embedding.providers.embedders import key_source
+from septet.embedding.providers.http import key_source
 
 SECRET = "sk-very-secret-0123456789"
 BLOCK = {

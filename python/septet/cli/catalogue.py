@@ -13,8 +13,8 @@ from septet.embedding.choose import configured_models
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
 from septet.embedding.local.folder import MODEL_VARIABLE, local_models
-from septet.embedding.providers.embedders import KEY_VARIABLES, key_source
 from septet.embedding.providers.formats import DIMENSIONS, GEMINI_MODEL, OPENAI_MODEL, VOYAGE_MODEL
+from septet.embedding.providers.http import KEY_VARIABLES, key_source
 from septet.errors import EmbeddingConfigError
 
 _DEFAULTS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}

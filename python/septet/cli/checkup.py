@@ -17,9 +17,9 @@ from septet.cli.exits import PROVIDER, STORE, USAGE
 from septet.cli.places import EmbeddingSettings, default_files, find_embedding, shown
 from septet.cli.vault_checks import Check, server_checks, vault_checks
 from septet.embedding.cache import EmbeddingCache
-from septet.embedding.choose import ConfiguredModel, configured_models
-from septet.embedding.embedder import Embedder, space_name
-from septet.embedding.providers.embedders import key_source
+from septet.embedding.choose import configured_models
+from septet.embedding.embedder import ConfiguredModel, Embedder, space_name
+from septet.embedding.providers.http import key_source
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.postgres.store.dsn import is_dsn
 from septet.service.places import cache_file

@@ -17,7 +17,7 @@ from septet.errors import QueryError, StoreError, Unreachable, printable
 from septet.inputs.arguments import cut, real, utf8, whole
 from septet.net.calls import Answer, Call, NetFault, Send, bearer
 from septet.net.connections import Connections
-from septet.net.masking import KeyMasker
+from septet.net.keys import KeyMasker
 from septet.tiers.remote.received import Mask, received
 
 #: Pauses before the retries of a reading call whose connection failed, in seconds.

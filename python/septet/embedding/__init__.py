@@ -2,13 +2,12 @@
 
 Modules import downward only. From the ground up:
 
-1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``threads``
+1. ``embedder`` (the protocol), ``report``, ``rows`` (numbers into unit rows), ``batching``
 2. ``cache``, ``config``, ``handover`` (from one model or pooling to another)
 3. ``providers``, ``local``, ``function``, ``fallback``: the embedders
 4. ``choose`` (configuration to embedder), ``pipeline`` (fills a space)
 5. ``chain`` (pipelines of several models, in order)
-6. ``automatic`` (the chain in the background), ``ahead`` (of staged texts), ``batch`` (the providers' batch APIs),
-   ``options``
+6. ``automatic`` (the chain in the background), ``batch`` (the providers' batch APIs), ``options``
 7. ``query`` (queries as vectors, and the space that answers)
 8. ``embeddings`` (all of the above, for one vault)
 9. ``attach`` (adds query vectors to a plan, tier by tier) and this package, which loads its public names on demand

@@ -23,10 +23,8 @@ def with_query_vectors(
 ) -> SearchPlan:
     """Return the plan with a query vector for each tier with vectors of an available model, and notes on the others.
 
-    A tier may use another tier's embedder of the same model. Never raises: the search degrades with a note.
-
-    Args:
-        kind: ``document`` embeds the query like an entry.
+    A tier may use another tier's embedder of the same model. Never raises: the search degrades with a note. The kind
+    ``document`` embeds the query like an entry.
     """
     if plan.vector is not None or "vector" not in plan.legs or not plan.query.text.strip():
         return plan
@@ -110,11 +108,7 @@ def _embed_for_tiers(
 
 
 def _selection_notes(result: _TierVector, several: bool) -> list[Note]:
-    """Return the notes on a tier's selection: failed models, and the model used instead.
-
-    Args:
-        several: True if the chain has several models; each cause then starts with its model.
-    """
+    """Return the notes on a tier's selection; if `several`, the causes of failed models start with their names."""
     space, answer, notes = result.selection.space, result.answer, list(result.selection.notes)
     if not result.failed:
         return notes

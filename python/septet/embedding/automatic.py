@@ -108,11 +108,12 @@ class Automatic:
         self._owner = new_owner()
         #: Texts that the provider has refused: only explicit runs retry them.
         self._refused: set[str] = set()
-        self._renew()
+        self.after_fork()
         _living.add(self)
         renew_in_children(self)
 
-    def _renew(self) -> None:
+    def after_fork(self) -> None:
+        """Reset the state; a forked child does not have the thread."""
         self.lock = threading.Lock()
         self._state = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -125,10 +126,6 @@ class Automatic:
         self._waiting, self._cut_short = 0, False
         #: Number of calls that write many entries; time of the last write in monotonic seconds.
         self._loads, self._written_at = 0, -QUIET_S
-
-    def after_fork(self) -> None:
-        """Reset the state in a forked child, which does not have the thread."""
-        self._renew()
 
     def wake(self) -> None:
         """Start a run for new texts soon."""
@@ -256,8 +253,9 @@ class Automatic:
         """Run the chain once. Return True if a retry may help."""
         try:
             with self.lock:
-                if not self._chain.begun():
-                    self.notes = (self._other_model(),)
+                if not self._chain.first.begun():
+                    cause = f"the vault's vectors are not of {self._chain.first.model}: automatic embedding is paused"
+                    self.notes = (Note("other_model", cause, "call embed() once to change the vault's model"),)
                     return False
                 self._owner, self._tally = new_owner(), Tally()
                 self.report, tally = self._chain.run(
@@ -274,14 +272,10 @@ class Automatic:
             log.say("embedding", log.WARNING, "automatic embedding stopped: %s", type(fault).__name__)
             self.notes = (Note("embedding_stopped", str(fault), "it is retried automatically"),)
             return True
-        log_report(self.report, self._chain.store.path)
+        log_report(self.report, self._chain.first.store.path)
         self.notes = self.report.notes
         self._refused |= tally.refused
         return tally.wants_retry
-
-    def _other_model(self) -> Note:
-        cause = f"the vault's vectors are not of {self._chain.model}: automatic embedding is paused"
-        return Note("other_model", cause, "call embed() once to change the vault's model")
 
 
 _living: WeakSet[Automatic] = WeakSet()

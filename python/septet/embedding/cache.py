@@ -155,7 +155,7 @@ class EmbeddingCache:
             if row.size == dimensions and np.isfinite(row).all() and row.any():
                 vectors[digests[digest]] = row
         if vectors:
-            uses = [(_tick(), row) for row, digest, _ in rows if digests[digest] in vectors]
+            uses = [(time.time_ns(), row) for row, digest, _ in rows if digests[digest] in vectors]
             self._write(_USE, uses)
         return vectors
 
@@ -174,7 +174,7 @@ class EmbeddingCache:
             for text, row in vectors.items()
         }
         rows = [
-            (*namespace[:3], row.size, namespace.digest(text), row.astype("<f4", copy=False).tobytes(), _tick())
+            (*namespace[:3], row.size, namespace.digest(text), row.astype("<f4", copy=False).tobytes(), time.time_ns())
             for text, row in vectors.items()
         ]
         self._write(_PUT, rows)
@@ -234,7 +234,8 @@ class EmbeddingCache:
     def _write(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
         if self._disabled or not rows:
             return
-        write = WriteTransaction(self._lock, self._open, _itself, self._clear_notes, _unchanged, False)
+        # SQLite's errors are raised unchanged.
+        write = WriteTransaction(self._lock, self._open, lambda sql: sql, self._notes.clear, lambda *_: None, False)
         try:
             with write as connection:
                 connection.executemany(sql, rows)
@@ -245,9 +246,6 @@ class EmbeddingCache:
             with self._lock.hold():
                 self._fail(fault)
 
-    def _clear_notes(self) -> None:
-        self._notes = []
-
     def _open(self) -> sqlite3.Connection:
         if self._sql is not None:
             return self._sql
@@ -256,14 +254,13 @@ class EmbeddingCache:
         refuse_inherited(self._file)
         create_private(self._file)
         connection = sqlite3.connect(
-            self._file,
-            timeout=self._busy_timeout_s,
-            isolation_level=None,
-            check_same_thread=False,
-            factory=Connection,
+            self._file, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False, factory=Connection
         )
         try:
-            if _is_foreign(connection):
+            # In this order: another process may create the cache between the two statements.
+            tables = connection.execute(_TABLES).fetchone()[0]
+            own = connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID
+            if tables if not own else connection.execute(_VERSION).fetchone()[0] != 1:
                 raise sqlite3.DatabaseError("the file belongs to another program or another version")
             # The switch to WAL does not wait for other connections, so avoid it if possible.
             if connection.execute(_MODE).fetchone() != ("wal",):
@@ -293,25 +290,9 @@ class EmbeddingCache:
         self._notes = [Note("cache_unusable", cause, f"{remedy}; embedding works without it")]
 
 
-def _itself(connection: sqlite3.Connection) -> sqlite3.Connection:
-    return connection
-
-
-def _unchanged(*_fault: object) -> None:
-    """Raise SQLite's errors unchanged."""
-
-
 def _check(namespace: CacheNamespace) -> None:
     if not isinstance(namespace, CacheNamespace) or not all(isinstance(part, str) for part in namespace[:3]):
         raise EmbeddingConfigError(f"namespace is {shown(namespace)}: wanted a CacheNamespace of texts")
-
-
-def _is_foreign(connection: sqlite3.Connection) -> bool:
-    # In this order: another process may create the cache between the two statements.
-    tables = connection.execute(_TABLES).fetchone()[0]
-    if connection.execute(_APPLICATION).fetchone()[0] == APPLICATION_ID:
-        return bool(connection.execute(_VERSION).fetchone()[0] != 1)
-    return bool(tables)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -326,7 +307,3 @@ def _create(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         for pragma in _MARK:
             connection.execute(pragma)
-
-
-def _tick() -> int:
-    return time.time_ns()

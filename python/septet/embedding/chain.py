@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from septet.embedding.embedder import fault_in, timeout_error
@@ -16,7 +16,6 @@ from septet.embedding.pipeline import TEXT_STATUSES, Pipeline, Progress
 from septet.embedding.report import EmbedReport, Tally
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
 from septet.notes import Note
-from septet.store.protocol import Store
 from septet.system.breaker import CircuitBreaker
 from septet.system.threads import call_within
 
@@ -29,6 +28,7 @@ MOST_TURNS = 3
 FAILED = frozenset({"provider_refuses", "gave_up"})
 
 
+@dataclass(slots=True, eq=False)
 class _ChainModel:
     """One model of the chain.
 
@@ -40,19 +40,12 @@ class _ChainModel:
         used: True if it has embedded in this process.
     """
 
-    __slots__ = ("breaker", "doubted", "pipeline", "refused", "temporary", "used")
-
-    def __init__(self, pipeline: Pipeline, breaker: CircuitBreaker[str]) -> None:
-        self.pipeline = pipeline
-        self.breaker = breaker
-        self.temporary = self.doubted = False
-        self.refused: set[str] = set()
-        self.used = False
-
-    @property
-    def fault(self) -> str | None:
-        """The failure after which it rests; None if it is not known to fail."""
-        return self.breaker.fault
+    pipeline: Pipeline
+    breaker: CircuitBreaker[str]
+    temporary: bool = False
+    doubted: bool = False
+    refused: set[str] = field(default_factory=set)
+    used: bool = False
 
     def rest(self, cause: str, *, temporary: bool) -> None:
         """Start a rest after a failure."""
@@ -82,9 +75,7 @@ class Chain:
         longest_rest_s: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._links = tuple(
-            _ChainModel(pipeline, CircuitBreaker(rest_s, longest_rest_s, clock=clock)) for pipeline in pipelines
-        )
+        self._links = [_ChainModel(p, CircuitBreaker(rest_s, longest_rest_s, clock=clock)) for p in pipelines]
         self._lacking = tuple(lacking)
         self._on_answer = on_answer
 
@@ -94,27 +85,13 @@ class Chain:
         return self._links[0].pipeline
 
     @property
-    def model(self) -> str:
-        """The first model's space."""
-        return self.first.model
-
-    @property
-    def store(self) -> Store:
-        """The store that is filled."""
-        return self.first.store
-
-    @property
     def answering(self) -> Pipeline | None:
         """The pipeline of the first model that does not rest; None if all rest."""
-        return next((link.pipeline for link in self._links if link.fault is None), None)
+        return next((link.pipeline for link in self._links if link.breaker.fault is None), None)
 
     def faults(self) -> dict[str, str]:
         """Return the faults of resting models by name."""
-        return {link.pipeline.model: link.fault for link in self._links if link.fault is not None}
-
-    def begun(self) -> bool:
-        """Return True if the store uses a model of the chain, or no model yet; see `Pipeline.begun`."""
-        return self.first.begun()
+        return {link.pipeline.model: link.breaker.fault for link in self._links if link.breaker.fault is not None}
 
     def release(self, owner: str) -> None:
         """Release an owner's claims; see `Pipeline.release`."""
@@ -142,9 +119,8 @@ class Chain:
 
     def due(self) -> bool:
         """Return True if the rest of a model has ended and another model has embedded in its place."""
-        return any(
-            link.breaker.is_due and any(o.used for o in self._links[n + 1 :]) for n, link in enumerate(self._links)
-        )
+        links = self._links
+        return any(link.breaker.is_due and any(o.used for o in links[n + 1 :]) for n, link in enumerate(links))
 
     def run(
         self,
@@ -160,18 +136,14 @@ class Chain:
     ) -> tuple[EmbedReport, Tally]:
         """Embed missing texts by the first working model; see `Pipeline.run`.
 
-        Returns:
-            The report of the model that completed its run, with those of the models that failed before it. If all
-            failed, the first one's, with all causes. The tally's refused texts are the first model's.
-
         Args:
             skip: hashes of texts that the first model skips.
             begin: fill the first model's space even if the store has changed to another model.
             explicit: the caller waits for this run: probe resting models too.
-            batch_s: maximum computing time of a batch; see `Pipeline.run`.
 
-        Raises:
-            StoreError: the store cannot be read or written.
+        Returns:
+            The report of the model that completed its run, with those of the models that failed before it. If all
+            failed, the first one's, with all causes. The tally's refused texts are the first model's.
         """
         before: list[EmbedReport] = []
         #: The failures of each model in this run.
@@ -182,7 +154,7 @@ class Chain:
             for number, link in enumerate(self._links):
                 spent = faults[number] if len(faults.get(number, ())) >= MOST_TURNS else None
                 if spent or not self._may_embed(link, explicit):
-                    resting[link.pipeline.model] = link.fault or (spent or [""])[-1]
+                    resting[link.pipeline.model] = link.breaker.fault or (spent or [""])[-1]
                     continue
                 report, done = link.pipeline.run(
                     progress=progress,
@@ -196,11 +168,11 @@ class Chain:
                 if self._judge(link, done):
                     break
                 failed.append((report, done))
-                resting[report.model] = link.fault or ""
+                resting[report.model] = link.breaker.fault or ""
                 faults.setdefault(number, []).append(resting[report.model])
             else:
                 return self._failure_report(before, failed, resting, owner, skip)
-            if stopped() or not any(earlier.fault is None for earlier in self._before(number, faults)):
+            if stopped() or not any(earlier.breaker.fault is None for earlier in self._before(number, faults)):
                 earlier_reports = [*before, *(other for other, _ in failed)]
                 return self._with_fallback_note(report, done, resting, earlier_reports, number)
             # A model before this one answers again.
@@ -208,12 +180,8 @@ class Chain:
             tally, explicit = None, False
 
     def covered(self) -> dict[str, int]:
-        """Return the number of texts with a vector of each model.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        with self.store.reading() as read:
+        """Return the number of texts with a vector of each model."""
+        with self.first.store.reading() as read:
             missing, pipelines = read.tables.texts.count_missing, [link.pipeline for link in self._links]
             texts = missing(read, None, memories=self.first.memories)
             return {p.model: texts - missing(read, p.space(read, Tally()), memories=p.memories) for p in pipelines}
@@ -249,8 +217,7 @@ class Chain:
         report = replace(report, earlier=tuple(earlier))
         if not number and not (self._lacking and done.embedded):
             return report, done
-        reasons = "; ".join((*self._lacking, *(f"{model}: {fault}" for model, fault in resting.items())))
-        cause = f"{reasons}: {report.model} was used instead"
+        cause = f"{self._reasons(resting)}: {report.model} was used instead"
         note = Note("embedding_fallback", cause, "it is retried and then embeds the texts that it lacks")
         if number:
             # The caller keeps only the texts refused by the first model.
@@ -270,20 +237,22 @@ class Chain:
             report, done = failed[0]
         else:
             report, done = self.first.run(stopped=lambda: True, skip=skip, owner=owner, begin=False)
-        reasons = "; ".join((*self._lacking, *(f"{model}: {fault}" for model, fault in resting.items())))
-        note = Note("gave_up", f"no model answers: {reasons}", "the next run tries again")
+        note = Note("gave_up", f"no model answers: {self._reasons(resting)}", "the next run tries again")
         done.wants_retry = any(link.temporary for link in self._links)
-        if report.model != self.model:
+        if report.model != self.first.model:
             done.refused = set()
         earlier = [*before, *(other for other, _ in failed[1:])]
         return replace(report, notes=(note, *report.notes), earlier=tuple(earlier)), done
+
+    def _reasons(self, resting: Mapping[str, str]) -> str:
+        return "; ".join((*self._lacking, *(f"{model}: {fault}" for model, fault in resting.items())))
 
     def _link(self, model: str) -> _ChainModel | None:
         return next((link for link in self._links if link.pipeline.model == model), None)
 
     def _may_embed(self, link: _ChainModel, explicit: bool) -> bool:
         """Return True if a model is usable; probe it after its rest, and in explicit runs."""
-        if link.fault is None and not (explicit and link.doubted):
+        if link.breaker.fault is None and not (explicit and link.doubted):
             return True
         return (explicit or link.breaker.is_due) and self._probe(link)
 

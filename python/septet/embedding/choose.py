@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
-from septet.embedding.embedder import Embedder, SpaceIdentity, space_name
+from septet.embedding.embedder import ConfiguredModel, Embedder, SpaceIdentity, space_name
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
 from septet.embedding.local.folder import MODEL_VARIABLE
 from septet.embedding.providers.embedders import (
@@ -56,22 +55,6 @@ def embedder_from(
     remote = [each for each in (config, *config.fallback) if each.provider != "local"]
     check_spaces([_BY_NAME[each.provider].space_of(each, env) for each in remote])
     return _one_space([config, *config.fallback], env, outside)
-
-
-class ConfiguredModel(NamedTuple):
-    """One model of a chain.
-
-    Attributes:
-        name: of its space; None for a local model that cannot be loaded.
-        embedder: None if a key or the model is missing.
-        fault: the error about the missing key or model.
-        query_timeout_s: maximum wait of a search for its query vector.
-    """
-
-    name: str | None
-    embedder: Embedder | None
-    fault: EmbeddingConfigError | None
-    query_timeout_s: float
 
 
 def configured_models(
@@ -125,6 +108,8 @@ def _configured_model(
         else:
             embedder = _one_space(configs, env, io)
     except EmbeddingConfigError as fault:
+        # A new error: the frames of this one's traceback hold the environment, and with it the keys.
+        fault = EmbeddingConfigError(str(fault), provider=fault.provider)
         return ConfiguredModel(name, None, fault, configs[0].query_timeout_s)
     return ConfiguredModel(space_name(embedder), embedder, None, configs[0].query_timeout_s)
 
@@ -160,34 +145,28 @@ def _first(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Em
     """Return the first embedder that is configured."""
     named = [name for name in _PROVIDER_FIELDS if getattr(config, name)]
     if named or config.fallback:
-        raise EmbeddingConfigError(
-            f"provider auto cannot be combined with {named[0] if named else 'fallback'}: set the provider"
-        )
+        field = named[0] if named else "fallback"
+        raise EmbeddingConfigError(f"provider auto cannot be combined with {field}: set the provider")
     faults: list[str] = []
     for name in _AUTO_ORDER:
         fields = {field: getattr(config, field) for field in config.model_fields_set - {"model_path", "fallback"}}
         try:
             if name == "local":
-                return _configured_local(config, env)
+                source = config.model_path or env.get(MODEL_VARIABLE)
+                if source is None:
+                    # An installed model is not chosen by itself.
+                    message = f"no model: set modelPath or {MODEL_VARIABLE} to a folder or an installed package"
+                    raise EmbeddingConfigError(message, provider="local")
+                return _local(config, source)
             return _create(EmbeddingConfig.model_validate({**fields, "provider": name}), env, io)
         except EmbeddingConfigError as fault:
             faults.append(f"{name}: {fault}")
     raise EmbeddingConfigError("no embedding provider is configured. " + "; ".join(faults))
 
 
-def _configured_local(config: EmbeddingConfig, env: Mapping[str, str]) -> Embedder:
-    """Return the configured local model; an installed one is not chosen by itself."""
-    source = config.model_path or env.get(MODEL_VARIABLE)
-    if source is None:
-        message = f"no model: set modelPath or {MODEL_VARIABLE} to a folder or an installed package"
-        raise EmbeddingConfigError(message, provider="local")
-    return _local(config, source)
-
-
 def _local(config: EmbeddingConfig, source: str | None) -> Embedder:
     # Imported on first use: the import is slow.
     from septet.embedding.local.embedder import LocalEmbedder
 
-    return LocalEmbedder(
-        source, query_prefix=config.query_prefix or None, document_prefix=config.document_prefix or None
-    )
+    query, document = config.query_prefix or None, config.document_prefix or None
+    return LocalEmbedder(source, query_prefix=query, document_prefix=document)

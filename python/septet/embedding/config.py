@@ -24,6 +24,7 @@ from septet.embedding.embedder import Kind
 from septet.errors import EmbeddingConfigError, SeptetError
 from septet.inputs.arguments import cut, exact, file_path, listed, shown, utf8
 from septet.inputs.documents import SUFFIXES, read_settings
+from septet.model.vector import MOST_DIMENSIONS
 
 #: Maximum levels, members of a list and characters of a text in a configuration.
 MOST_DEPTH, MOST_LISTED, MOST_CHARS = 8, 1_000, 100_000
@@ -32,8 +33,6 @@ ProviderName: TypeAlias = Literal["none", "auto", "local", "openai", "openai-com
 
 #: Maximum wait that the system's clocks support.
 MAX_TIMEOUT_S = 86_400.0
-#: Maximum components of a vector.
-MAX_DIMENSIONS = 65_536
 
 _OTHER_NAMES = {"google": "gemini", "off": "none", "openai_compatible": "openai-compatible", "voyageai": "voyage"}
 
@@ -109,7 +108,7 @@ class EmbeddingConfig(BaseModel):
     base_url: str | None = None
     batch_size: int | None = Field(default=None, ge=1)
     input_type: Kind | None = None
-    dimensions: int | None = Field(default=None, ge=1, le=MAX_DIMENSIONS)
+    dimensions: int | None = Field(default=None, ge=1, le=MOST_DIMENSIONS)
     max_input_tokens: int | None = Field(default=None, ge=1)
     query_prefix: str = ""
     document_prefix: str = ""
@@ -147,9 +146,7 @@ class EmbeddingConfig(BaseModel):
     @field_validator("base_url")
     @classmethod
     def _an_address_without_secrets(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        return without_secrets(value)
+        return None if value is None else without_secrets(value)
 
     @field_validator("fallback", mode="before")
     @classmethod
@@ -218,10 +215,8 @@ def _config_of(source: ConfigLike) -> EmbeddingConfig:
     if isinstance(source, EmbeddingConfig):
         return source
     if isinstance(source, os.PathLike) or (isinstance(source, str) and Path(source).suffix in SUFFIXES):
-        data = read_settings(
-            Path(file_path(source, "the path of the embedder's configuration", EmbeddingConfigError)),
-            EmbeddingConfigError,
-        )
+        path = file_path(source, "the path of the embedder's configuration", EmbeddingConfigError)
+        data = read_settings(Path(path), EmbeddingConfigError)
         # A file may contain other settings besides the block.
         is_block = "provider" in data or {*data} <= {*_FIELDS, *map(to_camel, _FIELDS)}
         return _validate(data.get("embedding", data if is_block else {}))
@@ -244,11 +239,7 @@ def _validate(data: Any) -> EmbeddingConfig:
 
 
 def without_secrets(url: str) -> str:
-    """Return an address without surrounding whitespace.
-
-    Raises:
-        ValueError: the address contains a possible key.
-    """
+    """Return an address without surrounding whitespace; raise `ValueError` if it contains a possible key."""
     parts = urlsplit(url if "://" in url else f"//{url}")
     if parts.username or parts.password or parts.query:
         raise ValueError("contains a name, a password or a query: put keys into apiKey, which errors never show")
@@ -260,10 +251,6 @@ def plain(
 ) -> Any:
     """Return a value as text, numbers, lists and dicts of exactly these types; pydantic would convert any iterable.
 
-    Args:
-        name: the field.
-        block: the name of the configuration in errors.
-
     Raises:
         error: it has another type, or is too large; its value is not shown, because it may be a key.
     """
@@ -274,14 +261,13 @@ def plain(
         return value
     if isinstance(value, str):
         return utf8(value, cut(name), error, MOST_CHARS)
-    if isinstance(value, (Mapping, list, tuple)) and depth < MOST_DEPTH:
-        if isinstance(value, Mapping):
-            if not all(isinstance(key, str) for key in value):
-                raise error(f"{block} is invalid at {cut(name)}: a dict with keys that are not text")
-            return {exact(key): plain(str(exact(key)), inner, block, error, depth + 1) for key, inner in value.items()}
-        return [
-            plain(name, inner, block, error, depth + 1) for inner in listed(value, name, error, "a list", MOST_LISTED)
-        ]
+    if isinstance(value, Mapping) and depth < MOST_DEPTH:
+        if not all(isinstance(key, str) for key in value):
+            raise error(f"{block} is invalid at {cut(name)}: a dict with keys that are not text")
+        return {exact(key): plain(str(exact(key)), inner, block, error, depth + 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and depth < MOST_DEPTH:
+        items = listed(value, name, error, "a list", MOST_LISTED)
+        return [plain(name, inner, block, error, depth + 1) for inner in items]
     raise error(f"{block} is invalid at {cut(name)}: {type(value).__name__} is not text, a number or a list")
 
 

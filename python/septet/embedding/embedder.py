@@ -120,11 +120,7 @@ def timeout_error(timeout_s: float, provider: str) -> EmbeddingUnavailable:
 
 
 def fault_in(action: str, error: BaseException, provider: str) -> EmbeddingUnavailable:
-    """Return an error of foreign code as one of Septet, with at most 300 characters of its message.
-
-    Raises:
-        BaseException: the error itself, if it is an interrupt or the exit of the program.
-    """
+    """Return an error of foreign code as one of Septet, cut to 300 characters; raise an interrupt or exit again."""
     # A panic of code in Rust is no Exception, and its class has no public name.
     if not isinstance(error, Exception) and type(error).__module__ != "pyo3_runtime":
         raise error
@@ -136,11 +132,7 @@ def fault_in(action: str, error: BaseException, provider: str) -> EmbeddingUnava
 
 
 def check_embedder(value: object, name: str) -> None:
-    """Check that a value has the attributes of an `Embedder`.
-
-    Raises:
-        EmbeddingConfigError: it is a class, or lacks an attribute.
-    """
+    """Raise `EmbeddingConfigError` if a value is a class, or lacks an attribute of an `Embedder`."""
     needed = ("provider", "model", "dimensions", "batch_size", "embed", "close")
     missing = next((name for name in needed if isinstance(value, type) or not hasattr(value, name)), None)
     if missing is not None:
@@ -148,11 +140,7 @@ def check_embedder(value: object, name: str) -> None:
 
 
 def checked_texts(texts: object) -> list[str]:
-    """Return texts as a list.
-
-    Raises:
-        EmbeddingConfigError: `texts` is not a collection, or contains something else than text.
-    """
+    """Return texts as a list; raise `EmbeddingConfigError` for no collection, or members that are not text."""
     expected = "a sequence of str, not one str"
     items = listed(texts, "texts", EmbeddingConfigError, expected, MOST_TEXTS, of=str)
     odd = next((text for text in items if not isinstance(text, str)), None) if items else None
@@ -162,11 +150,7 @@ def checked_texts(texts: object) -> list[str]:
 
 
 def checked_call(kind: object, timeout_s: object) -> float | None:
-    """Return the time limit of a call.
-
-    Raises:
-        EmbeddingConfigError: the kind is unknown, or the time is not 0 seconds to a year.
-    """
+    """Return the time limit of a call, 0 s to a year; raise `EmbeddingConfigError` for others, and unknown kinds."""
     name = exact(kind)
     if not isinstance(name, str) or name not in ("document", "query"):
         raise EmbeddingConfigError(f"kind is {shown(kind)}: wanted 'document' or 'query'")
@@ -174,11 +158,7 @@ def checked_call(kind: object, timeout_s: object) -> float | None:
 
 
 def name_of(value: object, what: str) -> str:
-    """Return the name of a model or a provider.
-
-    Raises:
-        EmbeddingConfigError: not text, empty, or longer than 1,024 characters.
-    """
+    """Return the name of a model or a provider; raise `EmbeddingConfigError` if it is empty or too long."""
     name = utf8(value, what, EmbeddingConfigError, MOST_NAME_CHARS)
     if not name.strip():
         raise EmbeddingConfigError(f"{what} is empty: wanted a name")
@@ -196,3 +176,19 @@ def space_name(embedder: Embedder | SpaceIdentity) -> str:
     if not hasattr(embedder, "provider") or not hasattr(embedder, "model"):
         raise EmbeddingConfigError(f"embedder is {shown(embedder)}: wanted one with provider and model")
     return f"{embedder.provider}/{embedder.model}"
+
+
+class ConfiguredModel(NamedTuple):
+    """One model of a chain.
+
+    Attributes:
+        name: of its space; None for a local model that cannot be loaded.
+        embedder: None if a key or the model is missing.
+        fault: the error about the missing key or model.
+        query_timeout_s: maximum wait of a search for its query vector; None if it is not configured.
+    """
+
+    name: str | None
+    embedder: Embedder | None
+    fault: EmbeddingConfigError | None = None
+    query_timeout_s: float | None = None

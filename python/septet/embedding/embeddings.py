@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from septet.embedding.automatic import Automatic, EmbeddingStatus, ModelStatus, SpaceStatus
 from septet.embedding.batching import Batching
 from septet.embedding.cache import EmbeddingCache
 from septet.embedding.chain import Chain
-from septet.embedding.embedder import Embedder, check_embedder, pooling_of, space_name
+from septet.embedding.embedder import ConfiguredModel, Embedder, check_embedder, pooling_of, space_name
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.pipeline import Pipeline
 from septet.embedding.query.query_embedder import QueryEmbedder
@@ -23,10 +23,12 @@ from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import EmbeddingConfigError, EmbeddingError
 from septet.inputs.arguments import listed, shown
 from septet.notes import Note
+from septet.store.owners import new_owner
 from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.embedding.config import ConfigLike, EmbeddingConfig
+    from septet.sqlite.store.store import SqliteReading
 
 #: An embedder, or a source of `embedder_from`: a configuration, a dict, a file, a provider's name.
 _Source: TypeAlias = "Embedder | EmbeddingConfig | Mapping[str, object] | str | os.PathLike[str]"
@@ -37,14 +39,6 @@ CacheLike: TypeAlias = "EmbeddingCache | str | os.PathLike[str] | None"
 
 #: Maximum models of a chain.
 MOST_MODELS = 100
-
-
-class _ModelSource(NamedTuple):
-    """One model of a chain: the name of its space, and its embedder or the reason for its absence."""
-
-    name: str | None
-    embedder: Embedder | None
-    fault: str | None
 
 
 class Embeddings:
@@ -78,10 +72,14 @@ class Embeddings:
         if options is not None and not isinstance(options, EmbeddingOptions):
             raise EmbeddingConfigError(f"embedding_options is {shown(options)}: wanted EmbeddingOptions(...), or None")
         self._options = options or EmbeddingOptions()
-        self._faults: list[Note] = []
+        #: Reasons why a configured embedder is missing.
+        self.faults: list[Note] = []
         #: Closes the resources created here.
         self._closers: list[Callable[[], None]] = []
-        self.cache = cache if cache is None or isinstance(cache, EmbeddingCache) else self._open_cache(cache)
+        if cache is not None and not isinstance(cache, EmbeddingCache):
+            cache = EmbeddingCache(cache, limit=self._options.cache_limit)
+            self._closers.append(cache.end)
+        self.cache = cache
         #: By model, including the previous embedder's.
         self.query_embedders: dict[str, QueryEmbedder] = {}
         self._links = self._add(source)
@@ -90,11 +88,14 @@ class Embeddings:
         ready = [link.embedder for link in self._links if link.embedder is not None]
         self.embedder = ready[0] if ready else None
         self.model = None if self.embedder is None else space_name(self.embedder)
-        self._note_faults()
+        for link in self._links:
+            if link.fault is not None and self.embedder is None:
+                self.faults.append(_no_embedder(link.fault))
+            elif link.fault is not None:
+                cause = f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used instead"
+                self.faults.append(Note("embedding_fallback", cause, "add what is missing"))
         automatic = self._options.automatic
-        for link in self._add(previous):
-            if link.fault is not None:
-                self._faults.append(_no_embedder(link.fault))
+        self.faults += [_no_embedder(link.fault) for link in self._add(previous) if link.fault is not None]
         # The previous model embeds only queries, so its setting does not count.
         self._options = replace(self._options, automatic=automatic)
         self._automatic: Automatic | None = None
@@ -108,7 +109,7 @@ class Embeddings:
             )
             self._automatic = Automatic(self._runs, self._options.close_wait_s)
         #: True if a search must embed its query here, or report a fault.
-        self.affects_searches = bool(self.query_embedders or self._faults)
+        self.affects_searches = bool(self.query_embedders or self.faults)
         #: Selections by available models, for one state of the store.
         self._selections: tuple[Hashable, dict[tuple[tuple[str, int | None], ...], SpaceSelection]] | None = None
 
@@ -153,15 +154,23 @@ class Embeddings:
 
         Raises:
             EmbeddingConfigError: the vault has no embedder; the message gives the reason.
-            StoreError: the store cannot be read or written.
         """
         if self._automatic is None:
-            reasons = "; ".join(n.cause for n in self._faults)
+            reasons = "; ".join(n.cause for n in self.faults)
             raise EmbeddingConfigError(reasons or "the vault has no embedder: open it with embedder=")
         tally, before = Tally(), self._runs.covered()
         if batch:
+            from septet.embedding.batch.jobs import batch_jobs_of
+
+            options = self._options
+            limits = {"at_once": options.jobs_at_once, "max_texts": options.job_texts}
             # Without the lock: a job may take a day, and automatic embedding must continue.
-            self._run_batch_jobs(tally, progress, wait)
+            jobs = batch_jobs_of(self._runs.first, tally, progress, poll_s=options.poll_s, **limits)
+            if jobs is not None:
+                jobs.run(wait=wait)
+            else:
+                cause = f"{self._runs.first.model} has no known batch API: texts are embedded request by request"
+                tally.remarks.append(Note("no_batch_api", cause, "leave out batch=True"))
         with self._automatic.taken_over() as gained:
             tally.add(gained)
             report, _ = self._runs.run(progress=progress, tally=tally, explicit=True)
@@ -170,51 +179,23 @@ class Embeddings:
         return report
 
     def run_ahead(self, stopped: Callable[[], bool], *, wait_s: float, skip: Collection[str] = ()) -> Tally | None:
-        """Embed staged texts by the first model that answers, if automatic embedding is on.
+        """Embed staged texts by the first model that answers, and return the counters of the run.
+
+        Returns None if automatic embedding is off or still running after ``wait_s``, or no model answers.
 
         Args:
             stopped: called before each batch; True ends it.
-            wait_s: maximum wait for the run that embeds the texts of entries.
             skip: hashes of texts to skip.
-
-        Returns:
-            None if automatic embedding is off or still running after `wait_s`, or no model answers.
-
-        Raises:
-            StoreError: the store cannot be read or written.
         """
         pipeline = None if self._automatic is None else self._runs.answering
         if self._automatic is None or pipeline is None or not self._options.automatic:
             return None
-        # Imported on first use: needed only to rebuild chunks.
-        from septet.embedding.ahead import embed_staged
-
         if not self._automatic.lock.acquire(timeout=wait_s):
             return None
         try:
-            return embed_staged(pipeline, stopped=stopped, skip=skip)
+            return _embed_staged(pipeline, stopped, skip)
         finally:
             self._automatic.lock.release()
-
-    def _run_batch_jobs(self, tally: Tally, progress: Callable[[int, int], None] | None, wait: bool) -> None:
-        from septet.embedding.batch.jobs import batch_jobs_of
-
-        batch_jobs = batch_jobs_of(
-            self._runs.first,
-            poll_s=self._options.poll_s,
-            at_once=self._options.jobs_at_once,
-            max_texts=self._options.job_texts,
-        )
-        if batch_jobs is None:
-            cause = f"{self._runs.model} has no known batch API: texts are embedded request by request"
-            tally.remarks.append(Note("no_batch_api", cause, "leave out batch=True"))
-        else:
-            batch_jobs.run(tally, progress, wait=wait)
-
-    @property
-    def faults(self) -> tuple[Note, ...]:
-        """Reasons why a configured embedder is missing."""
-        return tuple(self._faults)
 
     @property
     def trouble(self) -> tuple[Note, ...]:
@@ -222,14 +203,7 @@ class Embeddings:
         return () if self._automatic is None else self._automatic.notes
 
     def select(self, available: Mapping[str, int | None]) -> SpaceSelection:
-        """Return the space that answers searches; computed once per state of the store.
-
-        Args:
-            available: models that can embed queries, with their dimensions if known.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return the space that answers searches; computed once per state of the store. See `selection.select`."""
         with self._store.reading() as read:
             if self._selections is None or self._selections[0] != read.state:
                 self._selections = (read.state, {})
@@ -255,7 +229,7 @@ class Embeddings:
     def status(self) -> EmbeddingStatus:
         """Return the state of embedding, without the spaces."""
         automatic = self._automatic
-        notes = (*self._faults, *(() if self.cache is None else self.cache.notes))
+        notes = (*self.faults, *(() if self.cache is None else self.cache.notes))
         return EmbeddingStatus(
             model=self.model,
             activity="idle" if automatic is None else automatic.activity,
@@ -265,15 +239,15 @@ class Embeddings:
             models=tuple(map(self._model_status, self._links)),
         )
 
-    def _model_status(self, link: _ModelSource) -> ModelStatus:
+    def _model_status(self, link: ConfiguredModel) -> ModelStatus:
         if link.embedder is None:
-            return ModelStatus(model=link.name or "", fault=link.fault, configured=False)
+            return ModelStatus(model=link.name or "", fault=str(link.fault), configured=False)
         name = space_name(link.embedder)
         query_fault = self.query_embedders[name].fault
         fault = self._runs.faults().get(name) or (None if query_fault is None else str(query_fault))
         return ModelStatus(model=name, fault=fault, configured=True)
 
-    def _pipeline(self, link: _ModelSource, per_model: bool) -> Pipeline:
+    def _pipeline(self, link: ConfiguredModel, per_model: bool) -> Pipeline:
         first = link is self._links[0]
         return Pipeline(
             self._store,
@@ -289,16 +263,6 @@ class Embeddings:
             spares=not first and self._options.fallback_texts == "missing",
         )
 
-    def _note_faults(self) -> None:
-        for link in self._links:
-            if link.fault is None:
-                continue
-            if self.embedder is None:
-                self._faults.append(_no_embedder(link.fault))
-            else:
-                cause = f"{link.name or 'a local model'} cannot be used: {link.fault}; {self.model} is used instead"
-                self._faults.append(Note("embedding_fallback", cause, "add what is missing"))
-
     def _report_query(self, model: str, fault: EmbeddingError | None) -> None:
         """Report a query's failure or recovery to the chain; after a recovery, embed the texts that the model lacks."""
         if self._automatic is None:
@@ -308,12 +272,7 @@ class Embeddings:
         elif self._runs.answered(model):
             self.written()
 
-    def _open_cache(self, path: str | os.PathLike[str]) -> EmbeddingCache:
-        cache = EmbeddingCache(path, limit=self._options.cache_limit)
-        self._closers.append(cache.end)
-        return cache
-
-    def _add(self, source: EmbedderLike) -> list[_ModelSource]:
+    def _add(self, source: EmbedderLike) -> list[ConfiguredModel]:
         """Return the models of a source, and create query embedders for new names."""
         if isinstance(source, (list, tuple)):
             expected = "an embedder, a configuration, or a list of them"
@@ -330,13 +289,13 @@ class Embeddings:
             raise EmbeddingConfigError(message)
         return links
 
-    def _models(self, source: _Source) -> list[_ModelSource]:
+    def _models(self, source: _Source) -> list[ConfiguredModel]:
         options = self._options
         if hasattr(source, "embed"):
             check_embedder(source, "embedder")
             embedder = cast("Embedder", source)
             self._add_query_embedder(embedder, options)
-            return [_ModelSource(space_name(embedder), embedder, None)]
+            return [ConfiguredModel(space_name(embedder), embedder)]
         if callable(source):
             message = "embedder is a plain function: name its vectors with CallableEmbedder(function, model=...)"
             raise EmbeddingConfigError(message)
@@ -351,14 +310,13 @@ class Embeddings:
             models = configured_models(config)
         except EmbeddingConfigError as fault:
             # Only the providers of one model do not match; searches work without.
-            return [_ModelSource(None, None, str(fault))]
+            return [ConfiguredModel(None, None, EmbeddingConfigError(str(fault)))]
         for model in models:
             if model.embedder is not None:
                 self._closers.append(model.embedder.close)
                 timeout_s = options.query_timeout_s or model.query_timeout_s
                 self._add_query_embedder(model.embedder, replace(options, query_timeout_s=timeout_s))
-        # The configuration is valid; only a key or a model is missing.
-        return [_ModelSource(model.name, model.embedder, str(model.fault) if model.fault else None) for model in models]
+        return models
 
     def _add_query_embedder(self, embedder: Embedder, options: EmbeddingOptions) -> None:
         """Create the query embedder of a model, unless it exists."""
@@ -368,5 +326,39 @@ class Embeddings:
             self.query_embedders[name] = QueryEmbedder(embedder, options=options, cache=self.cache, on_change=changed)
 
 
-def _no_embedder(fault: str) -> Note:
-    return Note("no_embedder", fault, "add what is missing; searches run without vectors")
+def _no_embedder(fault: EmbeddingConfigError) -> Note:
+    return Note("no_embedder", str(fault), "add what is missing; searches run without vectors")
+
+
+def _embed_staged(pipeline: Pipeline, stopped: Callable[[], bool], skip: Collection[str]) -> Tally:
+    """Embed staged texts, as `Pipeline.run` embeds those of entries, but for texts that others have claimed.
+
+    Ends early if the provider refuses, or five batches in a row have failed: the remaining texts are embedded after
+    they have become entries.
+    """
+    # Imported on first use: needed only to rebuild chunks.
+    from septet.sqlite.tables import staged
+
+    tally, owner = Tally(), new_owner()
+    if not pipeline.begun():
+        return tally
+    pipeline.prepare(tally, begin=False)
+    batching = pipeline.of_embedder
+    after = -1
+    try:
+        while not stopped() and tally.stopped_by is None:
+            with pipeline.store.reading() as read:
+                space = pipeline.space(read, tally)
+                # Staged texts are chunks of folders, which only a store in a file follows.
+                after, page = staged.texts_of(cast("SqliteReading", read), space, after=after, limit=batching.texts)
+            if not page:
+                break
+            texts = {key: text for key, text in page if not (key in tally.failed or key in skip)}
+            claimed = pipeline.claim(tally, owner, list(texts)) if texts else []
+            for at, run in enumerate(batching.runs([texts[key] for key in claimed])):
+                # The loop has checked `stopped` for the first batch of the page.
+                if tally.stopped_by is None and not (at and stopped()):
+                    pipeline.fill(tally, [(key, texts[key]) for key in claimed[run.start : run.stop]])
+    finally:
+        pipeline.release(owner)
+    return tally

@@ -43,26 +43,19 @@ class FallbackEmbedder:
     """
 
     def __init__(
-        self,
-        embedders: Sequence[Embedder],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        provider: str | None = None,
+        self, embedders: Sequence[Embedder], *, clock: Callable[[], float] = time.monotonic, provider: str | None = None
     ) -> None:
-        chain: list[Embedder] = listed(
-            embedders, "embedders", EmbeddingConfigError, "a list of embedders", MOST_EMBEDDERS
-        )
+        error = EmbeddingConfigError
+        chain: list[Embedder] = listed(embedders, "embedders", error, "a list of embedders", MOST_EMBEDDERS)
         if not chain:
-            raise EmbeddingConfigError("a fallback chain needs at least one embedder")
+            raise error("a fallback chain needs at least one embedder")
         for embedder in chain:
             check_embedder(embedder, "embedders")
         check_spaces(chain)
         self._embedders = tuple(chain)
         self._clock = clock
         self._provider = None if provider is None else name_of(provider, "provider")
-        self._breakers: list[CircuitBreaker[str]] = [
-            CircuitBreaker(COOL_DOWN_S, COOL_DOWN_S, clock=clock) for _ in chain
-        ]
+        self._breakers = [CircuitBreaker[str](COOL_DOWN_S, COOL_DOWN_S, clock=clock) for _ in chain]
 
     def __repr__(self) -> str:
         return f"FallbackEmbedder({', '.join(map(repr, self._embedders))})"
@@ -139,7 +132,11 @@ class FallbackEmbedder:
                 self._breakers[number].failed(str(error))
                 continue
             self._breakers[number].succeeded()
-            self._check(rows, number)
+            # The dimensions may have been unknown before the first answer.
+            if len(rows) and self.dimensions is not None and rows.shape[1] != self.dimensions:
+                provider = self._embedders[number].provider
+                message = f"{provider} returns {rows.shape[1]} dimensions instead of {self.dimensions}: "
+                raise EmbeddingRefused(f"{message}a fallback must produce the same vectors", provider=provider)
             return rows
         raise _join_errors(errors, self.provider)
 
@@ -154,23 +151,9 @@ class FallbackEmbedder:
         for embedder in self._embedders:
             embedder.close()
 
-    def _check(self, rows: NDArray[np.float32], number: int) -> None:
-        """Raise for vectors of another dimension, which may be unknown before the first answer."""
-        expected = next((embedder.dimensions for embedder in self._embedders if embedder.dimensions is not None), None)
-        if len(rows) and expected is not None and rows.shape[1] != expected:
-            raise EmbeddingRefused(
-                f"{self._embedders[number].provider} returns {rows.shape[1]} dimensions instead of {expected}: "
-                "a fallback must produce the same vectors",
-                provider=self._embedders[number].provider,
-            )
-
 
 def check_spaces(spaces: Sequence[Embedder | SpaceIdentity]) -> None:
-    """Check that all embedders share one space, as far as their dimensions are known.
-
-    Raises:
-        EmbeddingConfigError: their models or dimensions differ, so their vectors cannot be compared.
-    """
+    """Raise `EmbeddingConfigError` unless all embedders share one space, as far as their dimensions are known."""
     for other in spaces[1:]:
         first = spaces[0]
         if first.model != other.model:

@@ -32,9 +32,6 @@ def hand_over(
         per_model: keep the spaces of other models.
         mates: the models of the same chain, whose spaces are kept.
         leads: True for the first model of the chain: its mates become standby, and other spaces are abandoned.
-
-    Raises:
-        StoreError: the store cannot be read or written.
     """
     others = {model for model in mates if model != space.model}
     with store.reading() as read:
@@ -58,11 +55,7 @@ def hand_over(
 
 
 def prune(store: Store) -> None:
-    """Delete the vectors of abandoned spaces, in small transactions that do not block writers for long.
-
-    Raises:
-        StoreError: the store cannot be read or written.
-    """
+    """Delete the vectors of abandoned spaces, in small transactions that do not block writers for long."""
     with store.reading() as read:
         spaces = read.tables.texts.left_spaces(read)
     for space in spaces:
@@ -81,9 +74,6 @@ def forget_long(store: Store, embedder: Embedder, dimensions: int | None) -> int
 
     The space records its pooling, so texts are read once per change. Vectors of deleted texts are removed too, because
     their lengths are unknown.
-
-    Raises:
-        StoreError: the store cannot be read or written.
     """
     pooling = pooling_of(embedder)
     if pooling is None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.batching import Batching, Pace
-from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
+from septet.embedding.cache import EmbeddingCache, namespace_of
 from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
 from septet.embedding.handover import forget_long, hand_over, prune
 from septet.embedding.report import EmbedReport, Tally
@@ -79,11 +79,7 @@ class Pipeline:
         return self.batching.within(self.embedder.batch_size, batch_tokens_of(self.embedder))
 
     def begun(self) -> bool:
-        """Return True if the store uses this model, or no model yet; False while another model's vectors answer.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return True if the store uses this model, or no model yet; False while another model's vectors answer."""
         with self.store.reading() as read:
             others = False
             for space, state, has_vectors in read.tables.texts.text_spaces(read):
@@ -117,9 +113,6 @@ class Pipeline:
             begin: fill the space even if the store has changed to another model; False only continues a fill.
             tally: counters of earlier work, included in the report; if it has stopped, nothing is embedded.
             batch_s: maximum computing time of a batch, estimated; None for no maximum.
-
-        Raises:
-            StoreError: the store cannot be read or written.
         """
         tally, owner = tally or Tally(), owner or new_owner()
         total = self.prepare(tally, begin=begin)
@@ -139,11 +132,7 @@ class Pipeline:
         return self._report(tally), tally
 
     def prepare(self, tally: Tally, *, begin: bool) -> int:
-        """Prepare the store for filling and return the number of texts to process, those in `tally` included.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Prepare the store for filling and return the number of texts to process, those in `tally` included."""
         forget_long(self.store, self.embedder, tally.known_dimensions(self.embedder.dimensions))
         with self.store.bookkeeping() as write:
             write.tables.texts.add_index(write)
@@ -225,11 +214,7 @@ class Pipeline:
             tally.stopped_by = Note("gave_up", f"{tally.failures} batches in a row failed", "the next run tries again")
 
     def fill_from_cache(self, tally: Tally, batch: HashedTexts) -> HashedTexts:
-        """Store cached vectors. Return the texts without one.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Store cached vectors. Return the texts without one."""
         if self.cache is None:
             return batch
         if (dimensions := tally.known_dimensions(self.embedder.dimensions)) is None:
@@ -238,7 +223,7 @@ class Pipeline:
             batch, dimensions = batch[1:], tally.dimensions
             if dimensions is None or tally.stopped_by is not None:
                 return batch
-        known = self.cache.get(self._namespace(), dimensions, [text for _, text in batch])
+        known = self.cache.get(namespace_of(self.embedder, "document"), dimensions, [text for _, text in batch])
         hits = [(key, known[text]) for key, text in batch if text in known]
         if hits:
             self.store_vectors(tally, [key for key, _ in hits], np.stack([row for _, row in hits]))
@@ -271,15 +256,12 @@ class Pipeline:
 
     def _request_halves(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
         """Embed the halves of a batch that failed because of one text; record a single text as refused."""
-        if len(batch) <= 1:
-            self._refuse(tally, batch, fault)
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            for half in (batch[:middle], batch[middle:]):
+                if tally.stopped_by is None:
+                    self._request(tally, half)
             return
-        middle = len(batch) // 2
-        for half in (batch[:middle], batch[middle:]):
-            if tally.stopped_by is None:
-                self._request(tally, half)
-
-    def _refuse(self, tally: Tally, batch: HashedTexts, fault: EmbeddingError) -> None:
         keys = [key for key, _ in batch]
         if isinstance(fault, BadVector):
             tally.fail(keys, "bad_vector", str(fault), "change the text or the model")
@@ -315,11 +297,7 @@ class Pipeline:
         self.store_answer(tally, batch, rows)
 
     def store_answer(self, tally: Tally, batch: HashedTexts, rows: NDArray[np.float32]) -> None:
-        """Store the vectors of a batch; record texts whose vectors have no direction as failed.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Store the vectors of a batch; record texts whose vectors have no direction as failed."""
         tally.dimensions = rows.shape[1]
         valid: NDArray[np.bool_] = np.isfinite(rows).all(axis=1) & np.any(rows, axis=1)
         good = [pair for pair, ok in zip(batch, valid.tolist()) if ok]
@@ -329,7 +307,8 @@ class Pipeline:
                 self.store_vectors(tally, [key for key, _ in good], good_rows)
             finally:
                 if self.cache is not None:
-                    self.cache.put(self._namespace(), {text: row for (_, text), row in zip(good, good_rows)})
+                    vectors = {text: row for (_, text), row in zip(good, good_rows)}
+                    self.cache.put(namespace_of(self.embedder, "document"), vectors)
             tally.embedded += len(good)
         bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
@@ -338,11 +317,7 @@ class Pipeline:
             tally.refused.update(bad)
 
     def store_vectors(self, tally: Tally, keys: Sequence[str], rows: NDArray[np.float32]) -> None:
-        """Commit vectors at once, because they are paid for; discard those of an abandoned space.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Commit vectors at once, because they are paid for; discard those of an abandoned space."""
         for attempt in range(WRITE_ATTEMPTS):
             try:
                 with self.store.writing() as write:
@@ -393,6 +368,3 @@ class Pipeline:
             requests=tally.requests,
             notes=(*notes, *(() if self.cache is None else self.cache.notes)),
         )
-
-    def _namespace(self) -> CacheNamespace:
-        return namespace_of(self.embedder, "document")

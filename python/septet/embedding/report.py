@@ -109,9 +109,7 @@ class Tally:
 
     def notes(self) -> list[Note]:
         """Return a note for each cause, the remarks, and the reason for an early end."""
-        notes = [
-            Note(code, f"{n} {'text' if n == 1 else 'texts'}: {cause}", cure)
-            for (code, cause, cure), n in self.causes.items()
-        ]
+        counts = self.causes.items()
+        notes = [Note(code, f"{n} {'text' if n == 1 else 'texts'}: {why}", cure) for (code, why, cure), n in counts]
         notes += dict.fromkeys(self.remarks)
         return notes if self.stopped_by is None else [*notes, self.stopped_by]

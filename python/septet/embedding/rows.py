@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.errors import EmbeddingRefused, EmbeddingUnavailable
+from septet.model.vector import MOST_DIMENSIONS
 
 #: The direction of shorter vectors is unreliable because of rounding.
 _MIN_NORM = 1e-10
-#: Maximum components of a vector.
-_MAX_COMPONENTS = 65_536
 _REAL = frozenset({float, int})
 
 
@@ -43,16 +42,14 @@ def finish(values: NDArray[np.floating[Any]], provider: str, dimensions: int | N
     """
     size = values.shape[1]
     if dimensions is not None and size != dimensions:
-        raise EmbeddingRefused(
-            f"{provider} sent vectors of {size} dimensions instead of {dimensions}: check the model and `dimensions`",
-            provider=provider,
-        )
+        message = f"{provider} sent vectors of {size} dimensions instead of {dimensions}"
+        message += ": check the model and `dimensions`"
+        raise EmbeddingRefused(message, provider=provider)
     rows = unit_rows(values)
     empty = np.flatnonzero(np.linalg.norm(rows, axis=1) < 0.5)
     if empty.size:
-        raise BadVector(
-            f"{provider} sent an all-zero vector for text {empty[0]} of {len(rows)} in the request", provider=provider
-        )
+        message = f"{provider} sent an all-zero vector for text {empty[0]} of {len(rows)} in the request"
+        raise BadVector(message, provider=provider)
     return rows
 
 
@@ -64,21 +61,14 @@ def mean_row(rows: NDArray[np.float32], weights: Sequence[float]) -> NDArray[np.
 
 
 def indexed_matrix(body: Any, expected: int, provider: str) -> NDArray[np.floating[Any]]:
-    """Return the ``embedding`` of each item of the list ``data``, ordered by its ``index``; see `matrix_of`.
-
-    Raises:
-        EmbeddingUnavailable: there is not exactly one item for each text.
-        BadVector: see `matrix_of`.
-    """
+    """Return the ``embedding`` of each item of the list ``data``, ordered by its ``index``; see `matrix_of`."""
     data = body.get("data") if isinstance(body, Mapping) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
-        raise EmbeddingUnavailable(f"{provider} sent an answer without a list of vectors", provider=provider)
+        raise _unusable(provider, "an answer without a list of vectors")
     numbers = [item.get("index", position) for position, item in enumerate(data)]
     by_index = {number: item.get("embedding") for number, item in zip(numbers, data) if type(number) is int}
     if len(data) != expected or by_index.keys() != set(range(expected)):
-        raise EmbeddingUnavailable(
-            f"{provider} sent {len(data)} vectors instead of one for each of {expected} texts", provider=provider
-        )
+        raise _unusable(provider, f"{len(data)} vectors instead of one for each of {expected} texts")
     return matrix_of([by_index[position] for position in range(expected)], expected, provider)
 
 
@@ -92,10 +82,8 @@ def matrix_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[An
     matrix = numbers_of(rows, expected, provider)
     bad = np.flatnonzero(~(np.abs(matrix) <= np.finfo(np.float32).max).all(axis=1))
     if bad.size:
-        raise BadVector(
-            f"{provider} sent NaN or infinity in the vector of text {bad[0]} of {len(matrix)} in the request",
-            provider=provider,
-        )
+        message = f"{provider} sent NaN or infinity in the vector of text {bad[0]} of {len(matrix)} in the request"
+        raise BadVector(message, provider=provider)
     return matrix
 
 
@@ -109,21 +97,20 @@ def numbers_of(rows: Any, expected: int, provider: str) -> NDArray[np.floating[A
     listed = isinstance(rows, (list, tuple)) or (isinstance(rows, np.ndarray) and rows.ndim > 0)
     if not listed or len(rows) != expected:
         count = len(rows) if listed else "no list of"
-        raise EmbeddingUnavailable(f"{provider} sent {count} vectors instead of {expected}", provider=provider)
+        raise _unusable(provider, f"{count} vectors instead of {expected}")
     try:
         matrix = np.stack([_row(row) for row in rows])
     except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.shape[1]:
-        raise EmbeddingUnavailable(
-            f"{provider} sent vectors that are empty, not numeric, or of several lengths", provider=provider
-        )
-    if matrix.shape[1] > _MAX_COMPONENTS:
-        raise EmbeddingUnavailable(
-            f"{provider} sent vectors of {matrix.shape[1]:,} components: the maximum is {_MAX_COMPONENTS:,}",
-            provider=provider,
-        )
+        raise _unusable(provider, "vectors that are empty, not numeric, or of several lengths")
+    if matrix.shape[1] > MOST_DIMENSIONS:
+        raise _unusable(provider, f"vectors of {matrix.shape[1]:,} components: the maximum is {MOST_DIMENSIONS:,}")
     return matrix
+
+
+def _unusable(provider: str, content: str) -> EmbeddingUnavailable:
+    return EmbeddingUnavailable(f"{provider} sent {content}", provider=provider)
 
 
 def float32_of(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:

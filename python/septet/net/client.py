@@ -85,44 +85,28 @@ class ServiceClient:
         """Return the deadline on the clock; infinity without a timeout."""
         return float("inf") if timeout_s is None else self._io.clock() + timeout_s
 
-    def send(
-        self, call: Call, *, timeout_s: float | None = None, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES
-    ) -> Answer:
+    def send(self, call: Call, *, once: bool = False, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:
         """Send a call, with retries, and return its answer with a 2xx status.
 
         Args:
             once: retry only if the service has certainly not accepted the call.
             max_bytes: maximum size of the answer.
-
-        Raises:
-            Exception: of `error_of`; see `exchange`.
         """
-        ends_at = self.ends_at(timeout_s)
-        return self.run(
-            lambda: exchange(call, self.context, lambda answer: answer, ends_at, once=once, max_bytes=max_bytes),
-            timeout_s,
-        )
+        ends_at = self.ends_at(None)
+        return self._drive(exchange(call, self.context, lambda answer: answer, ends_at, once=once, max_bytes=max_bytes))
 
     def pause(self, seconds: float) -> None:
         """Sleep on this thread."""
         self._io.sleep(seconds)
 
     def run(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Run steps on this thread; with a timeout, on another one, to enforce the deadline.
-
-        Raises:
-            Exception: of `error_of`: no result within `timeout_s`. Errors of the steps are raised unchanged.
-        """
+        """Run steps on this thread; with a timeout on another one, to enforce it. Errors are of `error_of`."""
         if timeout_s is None:
             return self._drive(steps())
         return call_within(timeout_s, lambda: self._drive(steps()), self._timeout(timeout_s))
 
     async def arun(self, steps: Callable[[], Steps[Result]], timeout_s: float | None) -> Result:
-        """Run steps in the running event loop.
-
-        Raises:
-            Exception: of `error_of`: no result within `timeout_s`. Errors of the steps are raised unchanged.
-        """
+        """Run steps in the running event loop; see `run`."""
         try:
             return await asyncio.wait_for(self._adrive(steps()), timeout_s)
         except asyncio.TimeoutError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet._core import Lock
 from septet.net.calls import Answer, FaultKind, NetFault, Send
-from septet.net.masking import mask_logs
+from septet.net.keys import mask_logs
 from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
@@ -182,9 +182,8 @@ class Connections:
             client: Any = kind(headers=headers, **options)
         except (ImportError, ValueError) as error:
             # The address of a proxy may contain a password, so the error of httpx is dropped.
-            remedy = (
-                "pip install 'httpx[socks]'" if isinstance(error, ImportError) else "check HTTP_PROXY and ALL_PROXY"
-            )
+            is_missing = isinstance(error, ImportError)
+            remedy = "pip install 'httpx[socks]'" if is_missing else "check HTTP_PROXY and ALL_PROXY"
         else:
             if not self._cookies:
                 # They would link requests for servers, and accumulate.
@@ -213,12 +212,7 @@ class _Body:
     """
 
     def __init__(
-        self,
-        response: httpx.Response,
-        send: Send,
-        encodings: Sequence[str],
-        clock: Callable[[], float],
-        ends_at: float,
+        self, response: httpx.Response, send: Send, encodings: Sequence[str], clock: Callable[[], float], ends_at: float
     ) -> None:
         self._response, self._send, self._clock, self._ends_at = response, send, clock, ends_at
         self._late = False
@@ -231,11 +225,7 @@ class _Body:
         self._decompressor = None if is_plain else zlib.decompressobj(_GZIP)
 
     def add(self, chunk: bytes) -> None:
-        """Append a chunk, still compressed.
-
-        Raises:
-            NetFault: the deadline has passed, the body is too large, or its compression is invalid.
-        """
+        """Append a chunk, still compressed; raise a `NetFault` if it is late, invalid, or makes the body too large."""
         if self._late:
             raise _timeout(self._send.timeout_s)
         most = self._send.max_bytes
@@ -246,11 +236,7 @@ class _Body:
         self._late = self._clock() > self._ends_at
 
     def answer(self) -> Answer:
-        """Return the complete answer.
-
-        Raises:
-            NetFault: a compressed body is truncated.
-        """
+        """Return the complete answer; raise a `NetFault` if a compressed body is truncated."""
         if self._decompressor is not None and self._read and not self._decompressor.eof:
             raise self._fault("broke off: the compressed body is truncated", "broken")
         headers = {name.lower(): value for name, value in self._response.headers.items()}

@@ -1,4 +1,4 @@
-"""Exchange: one call with its retries, as a generator without network, clock or thread.
+"""Exchange: one call with its retries and faults, as a generator without network, clock or thread.
 
 It yields steps (`Send`, `Wait`) and receives their outcome, so `client` runs the same retry rules with threads and with
 asyncio.
@@ -6,11 +6,14 @@ asyncio.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeAlias, TypeVar
 
-from septet.net.answers import fault_of
+from pydantic_core import from_json
+
 from septet.net.calls import MAX_ANSWER_BYTES, Answer, Call, NetFault, Send
 from septet.net.keys import ApiKey, KeyRing
 
@@ -25,6 +28,19 @@ MAX_WAIT_S = 30.0
 JITTER = 0.1
 #: The call fails if the service requests a longer wait.
 MAX_HINTED_WAIT_S = 120.0
+
+_PASSING = frozenset({408, 409, 429})
+_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+#: Gemini's reasons for a wrong key: its status is 400, as for a malformed text.
+_WRONG_KEY = frozenset({"API_KEY_INVALID", "API_KEY_EXPIRED"})
+_TOO_LONG = re.compile(
+    r"context length|input length|too (?:long|large|many)|max(?:imum)? allowed|at most \d|batch size"
+    r"|tokens per|exceeds? the (?:context|maximum|limit)",
+    re.IGNORECASE,
+)
+#: A rate limit that no wait lifts: the request alone exceeds the tokens per minute.
+_OVER_RATE = re.compile(r"request too large|must be reduced", re.IGNORECASE)
+_MAX_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +105,7 @@ def exchange(
         Exception: of the context's `error_of`: the service refuses the call, or sent no valid answer in three
             attempts, or in time.
     """
-    attempt, spent_s = 0, 0.0
+    attempt, spent_s, most_s = 0, 0.0, MOST_ATTEMPT_TIMES * context.attempt_timeout_s
     without_quota: set[ApiKey] = set()
     while True:
         remaining_s = ends_at - context.clock()
@@ -97,13 +113,17 @@ def exchange(
             message = f"{context.service}: no answer within the time allowed"
             raise context.error(NetFault(message, "timeout", passing=True))
         key = context.keys.take()
-        # No local variable holds the key: tracebacks expose them.
-        timeout_s = min(remaining_s, context.attempt_timeout_s, _most_s(context) - spent_s)
+        timeout_s = min(remaining_s, context.attempt_timeout_s, most_s - spent_s)
         started = context.clock()
-        reply = yield Send(call, _key_headers(context, key), timeout_s, max_bytes)
+        # No local variable holds the key: tracebacks expose them.
+        reply = yield Send(
+            call, {} if key is None else context.authorise(key.secret.get_secret_value()), timeout_s, max_bytes
+        )
         # Cancelling takes time too; do not count it.
         spent_s += min(context.clock() - started, timeout_s)
-        outcome = _judge(reply, context.now())
+        outcome = reply or NetFault("was not called", "invalid", passing=True)
+        if isinstance(outcome, Answer):
+            outcome = fault_of(outcome, context.now()) or outcome
         if isinstance(outcome, Answer):
             try:
                 result = read(outcome)
@@ -116,33 +136,18 @@ def exchange(
         if outcome.quota and key is not None:
             context.keys.failed(key, outcome.wait_s, spent=True)
             without_quota.add(key)
-            if len(without_quota) < len(context.keys) and spent_s < _most_s(context):
+            if len(without_quota) < len(context.keys) and spent_s < most_s:
                 continue
         elif outcome.limited:
             other_key = context.keys.failed(key, outcome.wait_s)
         attempt += 1
-        last = attempt == ATTEMPTS or spent_s >= _most_s(context)
+        last = attempt == ATTEMPTS or spent_s >= most_s
         if not outcome.passing or last or (once and not outcome.limited):
             raise _final(outcome, context, attempt)
         wait_s = _pause(attempt, None if other_key else outcome.wait_s, context.random())
         if wait_s > MAX_HINTED_WAIT_S or context.clock() + wait_s >= ends_at:
             raise _final(outcome, context, attempt, wait_s)
         yield Wait(wait_s)
-
-
-def _most_s(context: CallContext) -> float:
-    return MOST_ATTEMPT_TIMES * context.attempt_timeout_s
-
-
-def _key_headers(context: CallContext, key: ApiKey | None) -> Mapping[str, str]:
-    return {} if key is None else context.authorise(key.secret.get_secret_value())
-
-
-def _judge(reply: Answer | NetFault | None, now: float) -> Answer | NetFault:
-    """Return an answer with a 2xx status, or the fault of the attempt."""
-    if not isinstance(reply, Answer):
-        return reply or NetFault("was not called", "invalid", passing=True)
-    return fault_of(reply, now) or reply
 
 
 def _pause(attempt: int, hint_s: float | None, random: float) -> float:
@@ -163,3 +168,128 @@ def _final(fault: NetFault, context: CallContext, attempts: int, wait_s: float |
         tail += ")" if wait_s is None else f"; the next would be in {wait_s:.0f} s, which is too late)"
     message = context.keys.scrub(f"{context.service} {fault}{tail}")
     return context.error(fault.with_message(message))
+
+
+def parsed(answer: Answer) -> Any:
+    """Return the JSON of an answer; raise a passing `NetFault` for other bodies."""
+    try:
+        return from_json(answer.body)
+    except ValueError:
+        pass
+    kind = answer.headers.get("content-type", "no content type").split(";")[0]
+    if "html" in kind or answer.body.lstrip()[:1] == b"<":
+        raise garbled(answer, f"a page of {kind} instead of JSON: check the address (baseUrl)")
+    raise garbled(answer, f"{len(answer.body)} bytes of {kind} that are not JSON, or are truncated")
+
+
+def garbled(answer: Answer, content: str) -> NetFault:
+    """Return the fault of an answer whose body contradicts its status."""
+    return NetFault(f"sent {content}", "garbled", status=answer.status, passing=True)
+
+
+def fault_of(answer: Answer, now: float) -> NetFault | None:
+    """Return the fault of an answer, by its status; None for 2xx. ``now``, epoch seconds, is for waits until a date."""
+    status = answer.status
+    if 200 <= status < 300:
+        return None
+    try:
+        body = from_json(answer.body)
+    except ValueError:
+        body = None
+    message = _message(body) or _plain(answer)
+    quota = any(isinstance(code := _error(body).get(name), str) and code in _QUOTA for name in ("code", "type"))
+    over_rate = status == 429 and _OVER_RATE.search(message) is not None
+    passing = (status in _PASSING or status >= 500) and not over_rate
+    advice = answer.headers.get("x-should-retry", "").lower()
+    if advice in ("true", "false"):
+        passing = advice == "true"
+    return NetFault(
+        f"answered {status}{f': {message}' if message else ''}{_advice(status, quota, message)}",
+        "status",
+        status=status if _WRONG_KEY.isdisjoint(_details(body, "reason")) else 401,
+        passing=passing and not quota,
+        quota=quota,
+        limited=status == 429 and not over_rate,
+        too_long=over_rate or status == 413 or (status in (400, 422) and _TOO_LONG.search(message) is not None),
+        wait_s=_wait_s(answer.headers, body, now),
+    )
+
+
+def _advice(status: int, quota: bool, message: str) -> str:
+    if quota:
+        return " (no quota left: check the plan of this key)"
+    if status in (401, 403, 498) or "api key" in message.lower():
+        return " (check the key)"
+    if status == 404:
+        return " (check the model and the address, baseUrl)"
+    if 300 <= status < 400:
+        return " (redirects are not followed: set baseUrl to the final URL)"
+    return ""
+
+
+def _message(body: Any) -> str:
+    """Return the message of an error body, under error.message, error, detail or message."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    error = body
+    if isinstance(body, Mapping):
+        error = next((body[name] for name in ("error", "detail", "message") if body.get(name)), body)
+    if isinstance(error, Mapping):
+        error = error.get("message") or error.get("status") or ""
+    return shortened(as_text(error))
+
+
+def as_text(value: Any) -> str:
+    """Return a value of an answer as text; empty for an integer with too many digits to print."""
+    try:
+        return value if isinstance(value, str) else "" if value is None else str(value)
+    except ValueError:
+        return ""
+
+
+def _plain(answer: Answer) -> str:
+    """Return the start of a plain-text body; empty for HTML and JSON."""
+    text = answer.body[:2000].decode("utf-8", "replace").strip()
+    return "" if text[:1] in ("", "<", "{", "[") else shortened(text)
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, cut to 300 characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MAX_SHOWN else flat[: _MAX_SHOWN - 1] + "…"
+
+
+def _wait_s(headers: Mapping[str, str], body: Any, now: float) -> float | None:
+    """Return the seconds to wait, from the most precise hint."""
+    exact = _number(headers.get("retry-after-ms", ""))
+    if exact is not None:
+        return exact / 1000.0
+    text = headers.get("retry-after", "")
+    seconds = _number(text)
+    if seconds is not None:
+        return seconds
+    if text:
+        try:
+            return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    # Google's `RetryInfo`, written as `27s`.
+    waits = [_number(delay[:-1]) for delay in _details(body, "retryDelay") if delay.endswith("s")]
+    return next((wait for wait in waits if wait is not None), None)
+
+
+def _details(body: Any, name: str) -> list[str]:
+    """Return a text field of the details of Google's errors."""
+    details = _error(body).get("details")
+    details = details if isinstance(details, list) else []
+    return [d[name] for d in details if isinstance(d, Mapping) and isinstance(d.get(name), str)]
+
+
+def _error(body: Any) -> Mapping[str, Any]:
+    error = body.get("error") if isinstance(body, Mapping) else None
+    return error if isinstance(error, Mapping) else {}
+
+
+def _number(text: str) -> float | None:
+    # float() alone would accept "nan", "inf" and "1_0".
+    return float(text) if re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) else None

@@ -13,8 +13,8 @@ from pydantic_core import from_json
 from septet.embedding.providers.formats import GeminiFormat, OpenAIFormat, ProviderFormat, VoyageFormat, models_url
 from septet.embedding.providers.http import HttpEmbedder
 from septet.errors import EmbeddingUnavailable
-from septet.net.answers import as_text, shortened
 from septet.net.calls import Call, json_call
+from septet.net.exchange import as_text, shortened
 
 BatchFormat: TypeAlias = "OpenAIBatchFormat | GeminiBatchFormat"
 JobState: TypeAlias = Literal["running", "completed", "failed", "expired", "cancelled"]
@@ -115,10 +115,9 @@ class OpenAIBatchFormat:
     def upload(self, lines: bytes, name: str) -> Call:
         """Write the file as a form."""
         form = 'Content-Disposition: form-data; name="purpose"'
-        file = (
-            f'Content-Disposition: form-data; name="file"; filename="{name}.jsonl"\r\nContent-Type: application/jsonl'
-        )
-        return multipart("form-data", f"{self.base_url}/files", [(form, b"batch"), (file, lines)])
+        file = f'Content-Disposition: form-data; name="file"; filename="{name}.jsonl"'
+        parts = [(form, b"batch"), (f"{file}\r\nContent-Type: application/jsonl", lines)]
+        return multipart("form-data", f"{self.base_url}/files", parts)
 
     def file_id(self, body: Any) -> str:
         """Read the file's id."""
@@ -216,14 +215,11 @@ class GeminiBatchFormat:
     def upload(self, lines: bytes, name: str) -> Call:
         """Write the file after a part that describes it."""
         description = json_line({"file": {"displayName": name, "mimeType": "application/jsonl"}})
-        return multipart(
-            "related",
-            f"{self.base_url}/upload/v1beta/files?uploadType=multipart",
-            [
-                ("Content-Type: application/json; charset=utf-8", description.strip()),
-                ("Content-Type: application/jsonl", lines),
-            ],
-        )
+        parts = [
+            ("Content-Type: application/json; charset=utf-8", description.strip()),
+            ("Content-Type: application/jsonl", lines),
+        ]
+        return multipart("related", f"{self.base_url}/upload/v1beta/files?uploadType=multipart", parts)
 
     def file_id(self, body: Any) -> str:
         """Read the file's name, such as ``files/1``."""
@@ -336,6 +332,5 @@ def multipart(kind: str, url: str, parts: list[tuple[str, bytes]]) -> Call:
     # A digest of the parts: no part can contain it.
     boundary = f"septet-{digest.hexdigest()[:40]}"
     body = b"".join(f"--{boundary}\r\n{headers}\r\n\r\n".encode() + content + b"\r\n" for headers, content in parts)
-    return Call(
-        "POST", url, body + f"--{boundary}--\r\n".encode(), {"content-type": f"multipart/{kind}; boundary={boundary}"}
-    )
+    body += f"--{boundary}--\r\n".encode()
+    return Call("POST", url, body, {"content-type": f"multipart/{kind}; boundary={boundary}"})

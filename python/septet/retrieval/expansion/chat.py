@@ -14,10 +14,9 @@ from septet.embedding.embedder import embedding_error
 from septet.embedding.providers.formats import OLLAMA_URL, ollama_url
 from septet.errors import EmbeddingUnavailable, ProfileError, QueryError
 from septet.inputs.arguments import called, shown, utf8, variables
-from septet.net.answers import as_text, garbled, parsed, shortened
 from septet.net.calls import Answer, Call, bearer, json_call
 from septet.net.client import IO, ServiceClient
-from septet.net.exchange import exchange
+from septet.net.exchange import as_text, exchange, garbled, parsed, shortened
 from septet.retrieval.expansion.config import ExpansionConfig, ExpansionLike, expansion_config
 from septet.retrieval.expansion.expanding import Expander, Expanding
 from septet.retrieval.planning.knobs import Resolver

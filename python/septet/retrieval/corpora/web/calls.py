@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from septet.errors import printable
 from septet.net.calls import Answer, Call, NetFault, Send
 from septet.net.connections import Connections
-from septet.net.masking import KeyMasker
+from septet.net.keys import KeyMasker
 from septet.notes import Note, NoteCode
 from septet.system.threads import call_within
 
@@ -132,7 +132,7 @@ class WebCalls:
 
 def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
     """Return the JSON of a search service's response."""
-    from septet.net.answers import fault_of, parsed
+    from septet.net.exchange import fault_of, parsed
 
     fault = fault_of(answer, time.time())
     if fault is not None:
@@ -150,7 +150,7 @@ def json_of(calls: WebCalls, name: str, answer: Answer) -> Any:
 
 def faulty(name: str, answer: Answer) -> WebFault:
     """Return the fault of a response with an error status."""
-    from septet.net.answers import fault_of
+    from septet.net.exchange import fault_of
 
     fault = fault_of(answer, time.time())
     return WebFault(f"{name} answered {answer.status}", wait_s=None if fault is None else fault.wait_s)
