@@ -124,22 +124,13 @@ class Measure(NamedTuple):
     at: int
 
     def of(self, ids: Sequence[str], grades: Mapping[str, float]) -> float:
-        """Return the value for one query, 0 to 1.
-
-        Args:
-            ids: ids of the results, best first.
-            grades: the judgements of the query.
-        """
+        """Return the value for one query, 0 to 1, from the ids of its results, best first, and its judgements."""
         ranked = [grades.get(id, UNJUDGED) for id in ids[: self.at]]
         return self.function(ranked, sorted(grades.values(), reverse=True), self.at)
 
 
 def measures_of(names: object) -> list[Measure]:
-    """Return measures by their names: ``nDCG@10``, ``MAP``, ``MRR@10``, ``P@5``, ``R@100``, ``Success@1``.
-
-    Raises:
-        QueryError: not a list of names, or an unknown name.
-    """
+    """Return measures by their names, such as ``nDCG@10`` and ``MAP``; raise QueryError for an unknown one."""
     names = [names] if isinstance(names, str) else names
     checked = listed(names, "measures", QueryError, 'names such as ["nDCG@10", "MAP"]', MOST_MEASURES)
     if not checked:

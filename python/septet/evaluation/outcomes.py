@@ -204,18 +204,11 @@ def difference_of(name: str, before: NDArray[np.float64], after: NDArray[np.floa
 
 
 def randomization(differences: NDArray[np.float64], seed: int = 0) -> float:
-    """Return the two-sided p-value of the paired randomization test of a mean of 0.
+    """Return the two-sided p-value, above 0 and up to 1, of the paired randomization test of a mean of 0.
 
     If two rankings are equally good, each difference could have the opposite sign. p is the share of the assignments of
     signs whose mean is at least as far from 0 as the observed one: over all assignments for up to 14 nonzero
     differences, otherwise over 10,000 random ones and the observed one (Smucker, Allan and Carterette 2007).
-
-    Args:
-        differences: per query, shape ``(n,)``.
-        seed: seed of the random signs.
-
-    Returns:
-        p, above 0 and up to 1.
     """
     # Queries without a difference change no sum.
     values = differences[differences != 0]
@@ -239,12 +232,7 @@ def randomization(differences: NDArray[np.float64], seed: int = 0) -> float:
 
 
 def interval(differences: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """Return the paired t interval of the mean: ``mean ± t(n - 1) * s / sqrt(n)``; unbounded for one difference.
-
-    Args:
-        differences: per query, shape ``(n,)``, at least one.
-        level: confidence level, 0 to 1.
-    """
+    """Return the paired t interval of the mean of differences: ``mean ± t(n - 1) * s / sqrt(n)``, unbounded for one."""
     n = len(differences)
     if n < 2:
         return -inf, inf

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def guarded(cuts: Cuts, *, limit: int | None, matches: int) -> bool:
-    """Return True if the small-corpus guard returns all results.
-
-    It does without an explicit limit, if fewer than ``guard_below`` entries match the full text, and the default limit
-    would drop more than half of them.
-    """
+    """Return True if the small-corpus guard (``guard_below`` of `Cuts`) returns all results."""
     return limit is None and matches < cuts.guard_below and cuts.limit < matches / 2
 
 

@@ -181,12 +181,7 @@ def prepare(
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """Return the schema version of a vault, 0 for an empty database.
-
-    Raises:
-        NotAVault: another program's database.
-        SchemaTooNew: written by a newer Septet.
-    """
+    """Return the schema version of a vault, 0 for an empty database; raise NotAVault or SchemaTooNew."""
     # Before the identity: another process may create the vault between the two queries.
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])

@@ -45,14 +45,10 @@ class Identity:
         _all.add(self)
 
     def opened(self, before: tuple[int, int] | None, *, writer: bool) -> None:
-        """Record the opened file the first time; later, check that it is the same.
+        """Record the opened file the first time; later, raise VaultReplaced if another one, or none, is at the path.
 
         Args:
             before: result of `check_file` before the opening.
-            writer: True if opened for writing.
-
-        Raises:
-            VaultReplaced: the file at the path is another one, or missing.
         """
         if self._in_memory:
             return

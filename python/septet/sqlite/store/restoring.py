@@ -135,12 +135,7 @@ def _checked(part: str, backup: str) -> int:
 
 @contextmanager
 def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
-    """Lock the existing vault; yield False if SQLite can read none, so that there is nothing to lock.
-
-    Raises:
-        StoreBusy: another connection has it open.
-        NotAVault: not a vault.
-    """
+    """Lock the existing vault, or raise StoreBusy or NotAVault; yield False if SQLite can read none to lock."""
     if is_open_here(str(target)):
         raise _busy(target)
     if not target.exists():

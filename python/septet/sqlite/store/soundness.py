@@ -111,14 +111,7 @@ _EMPTY = {"tags": "'[]'", "attrs": "'{}'"}
 
 
 def unsound(sql: sqlite3.Connection) -> Iterator[Unsound]:
-    """Yield the first invalid value of each row, over all tables.
-
-    Args:
-        sql: a connection for this purpose only.
-
-    Raises:
-        sqlite3.Error: the file is damaged.
-    """
+    """Yield the first invalid value of each row, by a connection for this alone; raise sqlite3.Error if damaged."""
     dimensions: dict[Any, Any] = {}
     for table in _tables():
         there = [name for _, name, *_ in sql.execute(f"PRAGMA main.table_info({table.name})")]

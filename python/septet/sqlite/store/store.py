@@ -172,9 +172,7 @@ class SqliteStore:
         return self.begin_reading(whole=True)
 
     def begin_reading(self, *, whole: bool = False) -> ReadTransaction:
-        """Begin a read transaction, until its ``end`` or its garbage collection.
-
-        In memory, other threads wait until then.
+        """Begin a read transaction, until its ``end`` or its garbage collection; in memory, other threads wait for it.
 
         Args:
             whole: include hidden rows.

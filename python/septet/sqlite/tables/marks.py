@@ -42,10 +42,7 @@ ALTERED = "chunks of it were changed or deleted in the vault; a sync with force 
 
 
 def note_altered(write: SqliteWriting, rows: Sequence[int]) -> None:
-    """Note that the chunks at these rows differ from their files.
-
-    The next sync that stores the file replaces the note.
-    """
+    """Note that the chunks at these rows differ from their files, until the next sync that stores the file."""
     if not rows:
         return
     write.sql.execute(

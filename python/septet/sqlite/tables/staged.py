@@ -115,10 +115,7 @@ def texts_of(read: SqliteReading, space: Space | None, *, after: int, limit: int
 
 
 def drop(write: SqliteWriting, root: int | None) -> int:
-    """Remove some staged rows of a root, or of deleted roots; return their number.
-
-    The recorded chunking is removed with the last row.
-    """
+    """Remove some staged rows of a root, the last with its chunking, or of deleted roots; return their number."""
     of = "f.root = ?1" if root is not None else "f.file IS NULL"
     cursor = write.sql.execute(
         "DELETE FROM staged WHERE row IN (SELECT s.row FROM staged s LEFT JOIN files f ON f.file = s.file "
