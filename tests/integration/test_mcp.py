@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import threading
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
@@ -282,7 +283,7 @@ def test_a_line_that_comes_when_the_server_has_ended_is_dropped_without_a_word()
     reading, writing = os.pipe()
 
     async def serve():
-        lines = _lines(reading, None)
+        lines = _lines(reading, SimpleNamespace())
         os.write(writing, b"one\n")
         assert await anext(lines) == "one"
 
