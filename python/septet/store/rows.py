@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from septet.errors import StoreError
-from septet.model.entry import Entry
 from septet.ranking.pool import Candidate
 
 if TYPE_CHECKING:

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from septet.model.links import Link
     from septet.query.filters import Filter
     from septet.ranking.pool import Candidate
-    from septet.store.rows import (
-        EntryRow,
-        FeedbackRow,
-        Keeping,
-        Stored,
-    )
+    from septet.store.rows import EntryRow, FeedbackRow, Keeping, Stored
 
 
 class Changing(Protocol):

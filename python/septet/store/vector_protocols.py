@@ -10,13 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.vector import Space
-    from septet.store.rows import (
-        GivenVectors,
-        Job,
-        State,
-        StoredVector,
-        TextSpace,
-    )
+    from septet.store.rows import GivenVectors, Job, State, StoredVector, TextSpace
 
 
 class Claims(Protocol):

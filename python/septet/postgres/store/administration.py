@@ -132,11 +132,7 @@ class DatabaseStatus:
 
 
 def script(*, citus: bool = False) -> str:
-    """Return the SQL that `init` runs on an empty database.
-
-    Args:
-        citus: with the calls that distribute the tables.
-    """
+    """Return the SQL that `init` runs on an empty database, with the calls that distribute the tables if ``citus``."""
     version = f"INSERT INTO septet.meta VALUES ('schema_version', '{SCHEMA_VERSION}');\n"
     parts = ["CREATE EXTENSION IF NOT EXISTS vector;\n", sql_file("schema.sql"), version, sql_file("roles.sql")]
     return "\n".join([*parts, sql_file("citus.sql")] if citus else parts)
@@ -162,12 +158,7 @@ def init(dsn: str, *, citus: bool = False) -> Made:
 
 
 def migrate(dsn: str) -> Made:
-    """Bring the tables up to date, under a lock that other migrations wait for.
-
-    Raises:
-        SchemaTooNew: a newer Septet made them.
-        StoreError: there are none.
-    """
+    """Bring the tables up to date, under a lock that other migrations wait for; raise `StoreError` without any."""
     with _administering(dsn) as (sql, path):
         before = version_of(sql, path)
         if before == 0:
@@ -176,12 +167,7 @@ def migrate(dsn: str) -> Made:
 
 
 def status(dsn: str) -> DatabaseStatus:
-    """Return how a database stands; it is only read, and may be empty, a standby, or of another version.
-
-    Raises:
-        Unreachable: the server does not answer.
-        StoreError: it answers with a fault.
-    """
+    """Return how a database stands; it is only read, and may be empty, a standby, or of another version."""
     with _administering(dsn) as (sql, path):
         server, standby, user, most, connections, behind, synchronous = _row(sql, _SERVER)
         extensions, version = dict[str, str](sql.execute(_EXTENSIONS).fetchall()), version_of(sql, path)

@@ -46,18 +46,13 @@ class PreparedStatements:
         self._names: dict[Asked, bytes] = {}
         self._times: dict[Asked, int] = {}
         self._made = 0
-        # A pooler may connect several clients to one server session, so names are unique to a connection.
-        self._named = secrets.token_hex(4)
+        #: Prefix of the names; unique to a connection, as a pooler may connect several clients to one server session.
+        self.beginning = f"septet_{secrets.token_hex(4)}_"
 
     @property
     def kept(self) -> int:
         """The number of prepared statements."""
         return len(self._names)
-
-    @property
-    def beginning(self) -> str:
-        """The beginning of the names of all of them, and of no others."""
-        return f"septet_{self._named}_"
 
     def name(self, statement: Asked, after: int | None, most: int) -> _Name:
         """Return the name of the next statement to execute.

@@ -41,11 +41,10 @@ class Pool:
     """Connections that threads borrow.
 
     Args:
-        conninfo: where to, as libpq reads it.
-        most: how many at a time.
-        path: what errors call the server.
+        most: maximum connections at a time.
+        path: name of the server in errors.
         settings: more arguments of `psycopg.connect`.
-        hosts: how many servers it names; one that is silent leaves time for the others.
+        hosts: number of servers in the address; one that is silent leaves time for the others.
     """
 
     def __init__(self, conninfo: str, *, most: int, path: str, settings: dict[str, Any], hosts: int = 1) -> None:

@@ -115,9 +115,7 @@ class PostgresStore:
         #: True after `close`.
         self.closed, self.last_generation = False, 0
         self._following = Upkeep()
-        settings: dict[str, Any] = {"autocommit": True}
-        if not prepare:
-            settings["prepare_threshold"] = None
+        settings: dict[str, Any] = {"autocommit": True, **({} if prepare else {"prepare_threshold": None})}
 
         def server(target: str | None) -> PostgresServer:
             return PostgresServer(
