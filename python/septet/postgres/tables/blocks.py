@@ -37,11 +37,7 @@ _TAKEN = "c.vault = %(vault)s AND c.bucket = ANY(%(buckets)s::integer[]) AND c.c
 _POSTINGS_TAKEN = f"SELECT c.change, c.postings FROM septet.count_changes c WHERE {_TAKEN} AND c.postings IS NOT NULL"
 _ON_WORKERS = "SET LOCAL citus.propagate_set_commands TO 'local'"
 # Force lookups by key, whatever row count the planner estimates.
-_BY_KEY = (
-    "SET LOCAL enable_hashjoin = off",
-    "SET LOCAL enable_mergejoin = off",
-    "SET LOCAL enable_seqscan = off",
-)
+_BY_KEY = ("SET LOCAL enable_hashjoin = off", "SET LOCAL enable_mergejoin = off", "SET LOCAL enable_seqscan = off")
 _THESE = "unnest(%s::integer[], %s::integer[], %s::smallint[], %s::text[], %s::bigint[])"
 _BEFORE = f"""
 SELECT w.place, b.postings FROM {_THESE} AS w (place, bucket, part, term, span) JOIN septet.posting_blocks b
@@ -65,11 +61,7 @@ def changed(
 ) -> bytes:
     """Return the changes of postings by a write of entries, as bytes.
 
-    Args:
-        parts: terms of the entries, removed entries before added ones.
-        rows: row of each entry ``(n,)``.
-        memories: True for each entry that is a memory ``(n,)``.
-        removed: number of removed entries.
+    The first entries, as many as ``removed``, are removed; ``rows`` and ``memories`` are by entry ``(n,)``.
     """
     written = [
         (number, part.terms, part.term, part.entry, np.ascontiguousarray(part.counts), part.tokens)

@@ -121,8 +121,7 @@ def memories(
 
     Args:
         step: True if memories must hold all stems rather than any, and the stems as stored, with repetitions.
-        weights: weights of columns as in `septet.postgres.tables.memories.EQUAL`; columns of weight 0 are not searched.
-        phrases: postings of the phrases among the stems.
+        weights: as in `septet.postgres.tables.memories.EQUAL`; columns of weight 0 are not searched.
     """
     every, stems = step
     # Full text does not index the context of memories.

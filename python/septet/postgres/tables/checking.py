@@ -31,11 +31,6 @@ _NUMBER = "SELECT count(*) FROM septet.postings WHERE vault = %s"
 _FEEDBACK = "SELECT action, count(*) FROM septet.feedback WHERE vault = %s GROUP BY action"
 
 
-def rebuilt(read: PostgresReading) -> PartCounts:
-    """Return the counts of a vault, recomputed from all its entries."""
-    return _check(read)[0]
-
-
 def faults(read: PostgresReading) -> list[str]:
     """Return the faults of postings and counts, empty if there are none. Reads all entries."""
     right, faults = _check(read)

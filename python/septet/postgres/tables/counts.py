@@ -32,9 +32,20 @@ _ADD = (
 WAITING = (
     "SELECT count(*), coalesce(sum(c.size), 0)::bigint FROM septet.count_changes c WHERE c.vault = %s AND NOT c.folded"
 )
-# Grouped by bucket for shards of Citus. Functions in FROM fetch an out-of-line value once each; elsewhere it would be
-# fetched for each term.
-_ASKED = """
+# Functions in FROM fetch an out-of-line value once each; elsewhere it would be fetched for each term.
+_CHANGED = """SELECT c.bucket, p.key::smallint, o.key, o.value::bigint, 0
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
+    WHERE c.vault = %(vault)s"""
+_TOTALS = """
+    UNION ALL
+    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
+    UNION ALL
+    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
+    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
+) AS q GROUP BY q.part, q.term
+"""
+# Grouped by bucket for shards of Citus.
+_ASKED = f"""
 SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     SELECT t.bucket, t.part, t.term, t.count, 0::bigint AS tokens
     FROM unnest(%(at)s::integer[], %(of)s::smallint[], %(terms)s::text[]) AS w (bucket, part, term)
@@ -46,38 +57,20 @@ SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     JOIN unnest(%(of)s::smallint[], %(terms)s::text[]) AS w (part, term)
         ON p.key = w.part::text AND jsonb_exists(p.value, w.term)
     WHERE c.vault = %(vault)s
-    {numbered}
-    UNION ALL
-    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
-    UNION ALL
-    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
-    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
-) AS q GROUP BY q.part, q.term
-"""
-_NUMBERED = """UNION ALL
+    {{numbered}}{_TOTALS}"""
+_NUMBERED = f"""UNION ALL
     SELECT t.bucket, t.part, t.term, t.count, 0 FROM unnest(%(names)s::text[]) AS n (name) JOIN septet.term_counts t
         ON t.vault = %(vault)s AND t.bucket = ANY(%(buckets)s::integer[]) AND t.part = ANY(%(parts)s::smallint[])
         AND t.term >= (n.name || ':') COLLATE "C" AND t.term < (n.name || ';') COLLATE "C"
     UNION ALL
-    SELECT c.bucket, p.key::smallint, o.key, o.value::bigint, 0
-    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
-    WHERE c.vault = %(vault)s AND p.key::smallint = ANY(%(parts)s::smallint[])
+    {_CHANGED} AND p.key::smallint = ANY(%(parts)s::smallint[])
         AND split_part(o.key, ':', 1) = ANY(%(names)s::text[])
 """
-_EVERYTHING = """
+_EVERYTHING = f"""
 SELECT q.part, q.term, sum(q.count)::bigint, sum(q.tokens)::bigint FROM (
     SELECT t.bucket, t.part, t.term, t.count, 0::bigint AS tokens FROM septet.term_counts t WHERE t.vault = %(vault)s
     UNION ALL
-    SELECT c.bucket, p.key::smallint, o.key, o.value::bigint, 0
-    FROM septet.count_changes c CROSS JOIN jsonb_each(c.counts) AS p CROSS JOIN jsonb_each_text(p.value) AS o
-    WHERE c.vault = %(vault)s
-    UNION ALL
-    SELECT t.bucket, t.part, NULL, t.rows, t.tokens FROM septet.totals t WHERE t.vault = %(vault)s
-    UNION ALL
-    SELECT c.bucket, o.key::smallint, NULL, (o.value ->> 0)::bigint, (o.value ->> 1)::bigint
-    FROM septet.count_changes c CROSS JOIN jsonb_each(c.totals) AS o WHERE c.vault = %(vault)s
-) AS q GROUP BY q.part, q.term
-"""
+    {_CHANGED}{_TOTALS}"""
 
 
 class Total(NamedTuple):
@@ -164,11 +157,6 @@ def fetch(
 def of(read: PostgresReading | PostgresWriting, part: int, terms: Iterable[str]) -> dict[str, int]:
     """Return the nonzero document frequencies of terms of a part."""
     return fetch(read, {part: terms}).counts.get(part, {})
-
-
-def totals(read: PostgresReading | PostgresWriting) -> dict[int, Total]:
-    """Return the totals by part."""
-    return fetch(read, {}).totals
 
 
 def everything(read: PostgresReading | PostgresWriting) -> PartCounts:

@@ -7,7 +7,7 @@ a vector in it:
 - writers of entries, under their shared lock, call `differences`;
 - writers of vectors of texts lock the vault exclusively (`locks.hold_all`), so that no entry is added or removed, and
   call `note`;
-- vectors given with entries are stored and removed while their entries are locked, with `note(…, given=True)`.
+- vectors given with entries are stored and removed while their entries are locked, with `note(…, by_entry=True)`.
 
 Counts are by *level*, the number of leading zeros of a vector's sample key. A sample of a space consists of the vectors
 from some level up, so sums of their keys detect its changes.
@@ -59,17 +59,16 @@ _COPY = """
 INSERT INTO septet.vectors (vault, bucket, space, key, {column}, sample, generation)
 VALUES (%s, %s, %s, %s, %b, %s, %s) ON CONFLICT DO NOTHING
 """
-_OF_TEXTS = f"""
+_OF_VECTORS = f"""
 SELECT e.kind = 'memory', w.space, w.sample
 FROM unnest(%s::integer[], %s::integer[], %s::text[], %s::bigint[]) AS w (space, bucket, key, sample)
-JOIN septet.entries e ON e.vault = %s AND e.text_hash = w.key COLLATE "C" AND e.bucket = w.bucket AND {FINDABLE}
+JOIN septet.entries e ON e.vault = %s AND {{keyed}} AND {FINDABLE}
 """
-_OF_GIVEN = f"""
-SELECT e.kind = 'memory', w.space, w.sample
-FROM unnest(%s::integer[], %s::integer[], %s::text[], %s::bigint[]) AS w (space, bucket, key, sample)
-JOIN septet.entries e ON e.vault = %s AND e.bucket = w.bucket AND e.id = substr(w.key, strpos(w.key, ':') + 1)
-    AND e.text_hash = split_part(w.key, ':', 1) AND {FINDABLE}
-"""
+_OF_TEXTS = _OF_VECTORS.format(keyed='e.text_hash = w.key COLLATE "C" AND e.bucket = w.bucket')
+_OF_GIVEN = _OF_VECTORS.format(
+    keyed="e.bucket = w.bucket AND e.id = substr(w.key, strpos(w.key, ':') + 1) "
+    "AND e.text_hash = split_part(w.key, ':', 1)"
+)
 
 
 class CoveredEntry(NamedTuple):
@@ -146,13 +145,13 @@ def differences(
     return changed
 
 
-def note(write: PostgresWriting, changes: Sequence[Change], sign: int, *, given: bool = False) -> None:
+def note(write: PostgresWriting, changes: Sequence[Change], sign: int, *, by_entry: bool = False) -> None:
     """Count stored (1) or removed (-1) vectors: of texts, for each entry with the text in that bucket; or given ones.
 
     Those given with entries count if the entries still have their texts.
     """
     if changes:
-        statement = _OF_GIVEN if given else _OF_TEXTS
+        statement = _OF_GIVEN if by_entry else _OF_TEXTS
         parameters = (*map(list, zip(*changes)), write.vault.number)
         changed: dict[int, Counter[str]] = {}
         (rows,) = write.settle(Statement(statement, parameters))

@@ -168,14 +168,15 @@ def _merge(rows: Iterable[EntryRow], stored: dict[str, tuple[int, bool, float]])
 
 def _insert(write: PostgresWriting, rows: Sequence[tuple[int, EntryRow]]) -> None:
     vault, generation = write.vault, write.generation
-    if len(rows) <= FEW:
-        for number, row in rows:
-            write.later(_INSERT, (vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+    new = [(vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation) for number, row in rows]
+    if len(new) <= FEW:
+        for values in new:
+            write.later(_INSERT, values)
         return
     with write.sql.cursor().copy(_COPY) as copy:
         copy.set_types(_COPIED)
-        for number, row in rows:
-            copy.write_row((vault.number, vault.bucket_of_row(number), number, *row[:-1], True, generation))
+        for values in new:
+            copy.write_row(values)
 
 
 def _update(write: PostgresWriting, rows: Iterable[tuple[int, EntryRow]]) -> None:

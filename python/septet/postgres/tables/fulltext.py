@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 
 
 class WeightedTerms(NamedTuple):
-    """Terms of a query, in order.
+    """Terms of a query in order: part (0 for texts, 1 for grams), term, and document frequency.
 
-    Attributes:
-        parts: 0 for texts, 1 for grams.
-        weights: inverse document frequencies; None for a term that only matches a needed word.
-        counts: document frequencies.
+    Weights are inverse document frequencies, None for a term that only matches a needed word.
     """
 
     parts: Sequence[int] = ()
@@ -169,14 +166,9 @@ def alternatives(needed: Needed, terms: Sequence[str], first: int) -> list[list[
 
 
 class Shares(NamedTuple):
-    """Words of a text as full-text terms.
+    """Words of a text as full-text terms: by term the number, the weight and the number of terms of its word.
 
-    Attributes:
-        terms: terms of all words.
-        words: number of each term's word.
-        weights: weight of each term's word.
-        many: number of terms of each term's word.
-        base: total weight of the words that full text cannot match.
+    ``base`` is the total weight of the words that full text cannot match.
     """
 
     terms: Sequence[str]

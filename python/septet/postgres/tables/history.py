@@ -66,10 +66,9 @@ def keep(write: PostgresWriting, rows: Sequence[int], columns: Mapping[str, obje
 def keep_replaced(
     write: PostgresWriting, rows: Sequence[Any], keeping: Keeping, current: Sequence[tuple[Any, ...]] | None
 ) -> None:
-    """Store the columns that are about to be overwritten with other values.
+    """Store the columns that are about to be overwritten with other values of new entries (`EntryRow`).
 
     Args:
-        rows: the new entries, each an `EntryRow`.
         current: id, row, ``created_at`` and the columns of `VERSION` of entries with a history; None if not read yet.
     """
     if not keeping.most:

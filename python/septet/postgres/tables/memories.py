@@ -95,9 +95,7 @@ def scored(
     score and its row.
 
     Args:
-        terms: terms of the query, in order.
         totals: number of memories, and their average tokens.
-        phrases: postings of the phrases among the terms.
         weights: weights of columns, in the order of `EQUAL`.
     """
     every = [*terms, *(name for name in dict.fromkeys(needed.terms) if name not in frozenset(terms))]

@@ -68,13 +68,7 @@ def put(
     memories: NDArray[np.bool_],
     orders: tuple[PostingOrder, PostingOrder] | None = None,
 ) -> None:
-    """Write the postings of the last ``n`` entries of both parts.
-
-    Args:
-        rows: rows of these entries ``(n,)``.
-        memories: True for each of them that is a memory ``(n,)``.
-        orders: orders of both parts, if known.
-    """
+    """Write the postings of the last ``n`` entries of both parts, with their rows, and True for memories ``(n,)``."""
     if len(rows) <= FEW:
         for part, number in ((texts, TEXTS), (grams, GRAMS)):
             _insert(write, part, number, rows, memories)

@@ -53,12 +53,9 @@ WHERE e.vault = %s AND e.row = ANY(%s::bigint[]) AND ({condition}) GROUP BY e.bu
 
 
 class TermBlocks(NamedTuple):
-    """Postings read for the terms of a query.
+    """Postings read for a query: part, term and blocks of each term; number and bytes of each change, in any order.
 
-    Attributes:
-        blocks: part, term and blocks of each term.
-        changes: number and bytes of each change, in any order.
-        outside: rows of entries that are not valid.
+    Entries at the rows ``outside`` are not valid.
     """
 
     blocks: Sequence[tuple[Any, ...]]

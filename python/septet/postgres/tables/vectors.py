@@ -94,7 +94,7 @@ def drop_stale(write: PostgresWriting, hashes: Mapping[str, str]) -> None:
     if hashes:
         texts = [*map(write.vault.bucket_of, hashes)], [*hashes], [*hashes.values()]
         removed = write.sql.execute(_STALE, (*texts, write.vault.number))
-        covered.note(write, [*map(Change._make, removed)], -1, given=True)
+        covered.note(write, [*map(Change._make, removed)], -1, by_entry=True)
 
 
 def drop_given(write: PostgresWriting, rows: Sequence[int]) -> None:
@@ -195,10 +195,10 @@ class _Batch:
             samples = _core.row_keys(_core.unit_rows(matrix)).tolist()
             vectors = zip(places, packed(write.vault.vectors, matrix), samples)
             copied(write, [PackedVector(*place, vector, sample) for place, vector, sample in vectors], 0)
-            covered.note(write, [Change(*place, sample) for place, sample in zip(places, samples)], 1, given=True)
+            covered.note(write, [Change(*place, sample) for place, sample in zip(places, samples)], 1, by_entry=True)
         if self._removed and not rows:
             write.settle()
-        covered.note(write, [*map(Change._make, removed)], -1, given=True)
+        covered.note(write, [*map(Change._make, removed)], -1, by_entry=True)
         self._removed, self._rows = {}, {}
 
 
