@@ -71,10 +71,10 @@ def catalogue(settings: EmbeddingSettings) -> Catalogue:
     can_run = all(find_spec(package) is not None for package in ("tokenizers", "safetensors"))
     models = []
     for candidate in local_models(names):
-        found = candidate.model
+        local = candidate.model
         facts: tuple[Any, Any, Any] = (None, None, None)
-        if found is not None:
-            facts = (found.model, found.dimensions, str(found.folder))
+        if local is not None:
+            facts = (local.model, local.dimensions, str(local.folder))
         models.append(Local(candidate.name, candidate.source, *facts, candidate.fault or ("" if can_run else _EXTRA)))
     no_local = f"name a folder with modelPath or {MODEL_VARIABLE}"
     return Catalogue(used, why, models, no_local, [_provider(name, config) for name in KEY_VARIABLES])

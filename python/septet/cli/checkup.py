@@ -55,7 +55,14 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
     except EmbeddingConfigError as fault:
         checks.append(Check("configuration", "fault", str(fault), {}, USAGE))
         return checks + _vault(vault, ())
-    checks.append(_configuration(settings))
+    if settings.source is None:
+        cure = f"write an embedding block into {shown(default_files()[0])}, or name a provider with --embedding"
+        summary = f"none, so nothing is embedded; {cure}"
+        checks.append(Check("configuration", "none", summary, {"source": None}))
+    else:
+        facts = {"source": settings.source, "provider": settings.config.provider}
+        summary = f"provider {settings.config.provider}, from {settings.source}"
+        checks.append(Check("configuration", "ok", summary, facts))
     models: list[ConfiguredModel] = []
     try:
         models = configured_models(settings.config)
@@ -67,11 +74,11 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
             # Names of checks are keys in JSON: they must be unique.
             suffix = f" {number}" if number > 1 else ""
             if model.embedder is not None:
-                found = _provider_checks(settings, model.embedder, timeout_s)
+                results = _provider_checks(settings, model.embedder, timeout_s)
             else:
                 facts = {"provider": (model.fault.provider if model.fault else "") or settings.config.provider}
-                found = [Check("provider", "fault", str(model.fault), facts, USAGE)]
-            checks += [replace(check, name=check.name + suffix) for check in found]
+                results = [Check("provider", "fault", str(model.fault), facts, USAGE)]
+            checks += [replace(check, name=check.name + suffix) for check in results]
         if embedders:
             checks.append(_cache())
         return checks + _vault(vault, embedders)
@@ -85,14 +92,6 @@ def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
     if is_dsn(place):
         return server_checks(str(place), models)
     return vault_checks(None if place is None else Path(place), models)
-
-
-def _configuration(settings: EmbeddingSettings) -> Check:
-    if settings.source is None:
-        cure = f"write an embedding block into {shown(default_files()[0])}, or name a provider with --embedding"
-        return Check("configuration", "none", f"none, so nothing is embedded; {cure}", {"source": None})
-    summary = f"provider {settings.config.provider}, from {settings.source}"
-    return Check("configuration", "ok", summary, {"source": settings.source, "provider": settings.config.provider})
 
 
 def _provider_checks(settings: EmbeddingSettings, embedder: Embedder, timeout_s: float | None) -> list[Check]:

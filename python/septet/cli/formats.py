@@ -95,7 +95,10 @@ def show(output: Output, format: Format) -> None:
     elif format is Format.csv:
         _show_csv(output)
     else:
-        _show_markdown(output)
+        print(f"| {' | '.join(output.columns)} |")
+        print(f"|{'---|' * len(output.columns)}")
+        for record in output.records:
+            print(f"| {' | '.join(flat(_text(record.get(name))).translate(_MARKDOWN) for name in output.columns)} |")
 
 
 def table(out: Screen, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -171,13 +174,6 @@ def _cell(value: Any) -> str:
 
     text = harmless(_text(value).replace("\r\n", "\n").replace("\r", "\n"))
     return text if isinstance(value, (int, float)) else guarded_cell(text)
-
-
-def _show_markdown(output: Output) -> None:
-    print(f"| {' | '.join(output.columns)} |")
-    print(f"|{'---|' * len(output.columns)}")
-    for record in output.records:
-        print(f"| {' | '.join(flat(_text(record.get(name))).translate(_MARKDOWN) for name in output.columns)} |")
 
 
 def _text(value: Any) -> str:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any, TextIO
+from typing import IO, Any, TextIO, cast
 
 from septet.cli.screen import cells, is_dumb
 from septet.cli.terminal import unguarded
@@ -59,7 +59,7 @@ class _PagedStream:
             self._stream.flush()
             return
         with suppress(OSError, ValueError):
-            _input(self._pager).close()
+            self._input.close()
         # Ctrl-C is for the pager.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
@@ -72,6 +72,7 @@ class _PagedStream:
         options: dict[str, Any] = {"encoding": self._stream.encoding, "errors": "replace", "env": environment}
         try:
             self._pager = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=self._stream, **options)
+            self._input: IO[str] = cast("IO[str]", self._pager.stdin)
         except OSError:
             # The pager does not exist: print without one.
             self._is_closed = True
@@ -83,8 +84,7 @@ class _PagedStream:
     def _send(self, text: str) -> None:
         # The user may quit the pager early.
         with suppress(BrokenPipeError):
-            assert self._pager is not None
-            _input(self._pager).write(text)
+            self._input.write(text)
 
 
 @contextmanager
@@ -115,8 +115,3 @@ def _command() -> list[str]:
     except ValueError:
         return []
     return [] if command in ([], ["cat"]) else command
-
-
-def _input(pager: subprocess.Popen[str]) -> IO[str]:
-    assert pager.stdin is not None
-    return pager.stdin

@@ -148,17 +148,6 @@ class ExternalTable(_ConfigTable):
     timeout_s: Annotated[float, Field(ge=0.05, le=600, strict=False)] | None = None
     rest_s: Annotated[float, Field(ge=0, le=86_400, strict=False)] | None = None
 
-    @property
-    def server(self) -> TierTable:
-        """The server as a tier."""
-        return TierTable(
-            url=self.url,
-            token_env=self.token_env,
-            token_file=self.token_file,
-            timeout_s=self.timeout_s,
-            read_only=True,
-        )
-
     @model_validator(mode="after")
     def _http_url(self) -> ExternalTable:
         if not self.url.startswith(("http://", "https://")):

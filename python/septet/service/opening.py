@@ -163,7 +163,7 @@ def _vault(
     return vault
 
 
-def _remote(stack: ExitStack, table: TierTable, read_only: bool) -> Client:
+def _remote(stack: ExitStack, table: TierTable | ExternalTable, read_only: bool) -> Client:
     from septet.client import Client
 
     kind = _read_only_class(Client) if read_only else Client
@@ -187,7 +187,7 @@ def _read_only_class(client: type[Client]) -> type[Client]:
 def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> ExternalFirst:
     from septet.client.external import ExternalFirst
 
-    client = _remote(stack, table.server, read_only=True)
+    client = _remote(stack, table, read_only=True)
     names = ("timeout_s", "rest_s")
     times = {name: value for name in names if (value := getattr(table, name)) is not None}
     return ExternalFirst(
@@ -195,7 +195,7 @@ def _external(stack: ExitStack, table: ExternalTable, memory: Memory) -> Externa
     )
 
 
-def _token(table: TierTable) -> str | None:
+def _token(table: TierTable | ExternalTable) -> str | None:
     """Return the token of a tier; no message quotes it (`TierError`)."""
     if table.token_env is not None:
         return _from_environment(table.token_env, "token_env")

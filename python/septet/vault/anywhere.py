@@ -121,7 +121,7 @@ class Copied(Historic, Judged):
             StoreError: the vault cannot be read, or the target cannot be written: it belongs to a vault or a database
                 in use, or is not a file.
         """
-        from septet.exchange.export import export
+        from septet.exchange.copying import export
 
         return export(self._store, target if hasattr(target, "write") else file_path(target, "target", StoreError))
 

@@ -14,9 +14,9 @@ from septet.postgres.store.dsn import check_file
 from septet.profiles import ProfileLike, resolve
 from septet.sqlite.snapshot.manager import SnapshotManager
 from septet.sqlite.snapshot.sidecar import Sidecar
-from septet.sqlite.snapshot.sidecar_state import LEAST_SLOTS
+from septet.sqlite.snapshot.state import LEAST_SLOTS
 from septet.sqlite.store.store import SqliteStore
-from septet.sqlite.tables.entries import last_row
+from septet.sqlite.tables.indexing import last_row
 from septet.sqlite.tier.tier import LateListings, LocalTier
 from septet.vault.anywhere import AnyVault
 from septet.vault.following import Following

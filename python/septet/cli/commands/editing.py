@@ -81,12 +81,11 @@ def edit(
         flags = {"--tier": shared.tier, "--config": shared.config, "--vault": shared.vault, "--from": path}
         options = [str(part) for flag, value in flags.items() if value is not None for part in (flag, value)]
         again = shlex.join(["septet", "edit", *([*options, "--", whole] if whole[0] == "-" else [whole, *options])])
-        message = f"{_reason(fault)}; your text is kept, retry with: {again}"
-        if isinstance(fault, SeptetError):
-            # Keep the class, which sets the exit code.
-            fault.args = (message,)
-            raise
-        raise EntryError(message) from None
+        if not isinstance(fault, SeptetError):
+            raise EntryError(f"the text is not UTF-8; your text is kept, retry with: {again}") from None
+        # Keep the class, which sets the exit code.
+        fault.args = (f"{fault}; your text is kept, retry with: {again}",)
+        raise
     if source is None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
@@ -172,7 +171,3 @@ def _editor() -> list[str]:
     if (editor := next((name for name in _EDITORS if shutil.which(name)), None)) is None:
         raise EntryError("no editor found: set $VISUAL or $EDITOR")
     return [editor]
-
-
-def _reason(fault: Exception) -> str:
-    return "the text is not UTF-8" if isinstance(fault, UnicodeDecodeError) else str(fault)

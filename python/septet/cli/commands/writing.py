@@ -66,8 +66,12 @@ def add(
     if title == "-":
         if description:
             raise EntryError("TITLE - already reads the text from standard input: omit --description")
-        read = _parse_note(_read())
-        fields = {**read, **{name: value for name, value in fields.items() if value and name != "title"}}
+        from septet.cli.front_matter import fields_in, has_front_matter, titled
+
+        text = _read()
+        read = fields_in(text) if has_front_matter(text) else titled(text)
+        options = {name: value for name, value in fields.items() if value and name != "title"}
+        fields = {name: value for name, value in read.items() if value not in (None, "", [], {})} | options
     optional = {"type": type, "domain": domain, "severity": severity, "id": id}
     fields.update((name, value) for name, value in optional.items() if value is not None)
     with shared.memory(write=True, create=True, embeds=True, close_wait_s=ADD_WAIT_S) as opened:
@@ -250,15 +254,6 @@ def _read() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError as fault:
         raise EntryError(f"standard input is not UTF-8: {fault.reason} at byte {fault.start}") from None
-
-
-def _parse_note(text: str) -> dict[str, Any]:
-    """Parse a text with front matter, or Markdown with a heading, into fields."""
-    from septet.cli.front_matter import fields_in, has_front_matter, titled
-
-    if not has_front_matter(text):
-        return titled(text)
-    return {name: value for name, value in fields_in(text).items() if value not in (None, "", [], {})}
 
 
 def _pair(text: str, option: str) -> tuple[str, Any]:

@@ -14,7 +14,6 @@ from urllib.parse import unquote, urlencode, urlsplit
 from septet._core import Lock
 from septet.errors import QueryError
 from septet.files.chunking import encodable
-from septet.files.redaction import encodable
 from septet.inputs.arguments import shown, whole
 from septet.net.calls import Answer
 from septet.notes import Note
