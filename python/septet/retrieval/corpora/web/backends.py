@@ -241,7 +241,8 @@ class Tavily:
         remaining = self.budget.spend(self._price)
         if remaining is None:
             cause = f"Tavily was not called: {self.budget.left} credits remain, a search costs {self._price}"
-            raise WebFault(cause, _BUDGET, sent=False, code="tavily_budget_exhausted")
+            note = Note("tavily_budget_exhausted", cause, _BUDGET)
+            raise WebFault(cause, _BUDGET, sent=False, note=note)
         if remaining <= LOW_CREDITS:
             sent.notes.append(Note("tavily_budget_low", f"{remaining} credits remain for Tavily", _BUDGET))
         body = json.dumps({"query": sent.query, **self._body}).encode()
@@ -272,7 +273,8 @@ class Tavily:
             fault = "its key has characters that are invalid in a header"
         if fault:
             cause = f"Tavily was not called: {fault}"
-            raise WebFault(cause, "set TAVILY_API_KEY", sent=False, code="tavily_no_key")
+            note = Note("tavily_no_key", cause, "set TAVILY_API_KEY")
+            raise WebFault(note.cause, note.cure, sent=False, note=note)
         if self._opened is None or self._opened[0] != text:
             self._opened = text, WebCalls("Tavily", secrets=[text], authorise=bearer, user_agent=self._user_agent)
         return self._opened[1]

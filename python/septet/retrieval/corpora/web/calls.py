@@ -15,6 +15,8 @@ from septet.net.calls import Answer, Call, NetFault, Send
 from septet.net.connections import Connections
 from septet.net.keys import KeyMasker
 from septet.notes import Note, NoteCode
+from septet.net.masking import KeyMasker
+from septet.notes import Note
 from septet.system.threads import call_within
 
 if TYPE_CHECKING:
@@ -60,12 +62,12 @@ class WebFault(Exception):
         *,
         wait_s: float | None = None,
         sent: bool = True,
-        code: NoteCode = "web_failed",
+        note: Note | None = None,
     ) -> None:
         super().__init__(cause)
         self.cause, self.cure, self.wait_s, self.sent = cause, cure, wait_s, sent
         #: The note of the fault.
-        self.note = Note(code, cause, cure)
+        self.note = note or Note("web_failed", cause, cure)
 
 
 class WebCalls:
