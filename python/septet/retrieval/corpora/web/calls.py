@@ -14,8 +14,6 @@ from septet.errors import printable
 from septet.net.calls import Answer, Call, NetFault, Send
 from septet.net.connections import Connections
 from septet.net.keys import KeyMasker
-from septet.notes import Note, NoteCode
-from septet.net.masking import KeyMasker
 from septet.notes import Note
 from septet.system.threads import call_within
 
