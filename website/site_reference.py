@@ -17,7 +17,7 @@ from septet.cli import exits
 from septet.cli.app import app
 from septet.cli.commands import SECTIONS
 from septet.embedding.providers import formats
-from septet.embedding.providers.http import KEY_VARIABLES
+from septet.embedding.providers.formats import KEY_VARIABLES
 from septet.profiles import BUILTIN, Profile, WeightSet
 
 __all__ = ["pages"]

@@ -13,11 +13,10 @@ from septet.embedding.choose import configured_models
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import space_name
 from septet.embedding.local.folder import MODEL_VARIABLE, local_models
-from septet.embedding.providers.formats import DIMENSIONS, GEMINI_MODEL, OPENAI_MODEL, VOYAGE_MODEL
-from septet.embedding.providers.http import KEY_VARIABLES, key_source
+from septet.embedding.providers.formats import DEFAULT_MODELS, DIMENSIONS, KEY_VARIABLES
+from septet.embedding.providers.http import key_source
 from septet.errors import EmbeddingConfigError
 
-_DEFAULTS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}
 _EXTRA = "needs the extra: pip install 'septet[local]'"
 
 
@@ -114,7 +113,7 @@ def _provider(name: str, configured: EmbeddingConfig) -> Provider:
     # A key in the configuration belongs to the provider that the configuration names.
     config = configured if configured.provider == name else config_of({"provider": name})
     source = key_source(config, os.environ)
-    default = _DEFAULTS.get(name)
+    default = DEFAULT_MODELS.get(name)
     key = describe_key(name, source)
     if default is None:
         required = "a model" if name == "ollama" else "baseUrl and model"

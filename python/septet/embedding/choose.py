@@ -8,21 +8,11 @@ from septet.embedding.config import ConfigLike, EmbeddingConfig, config_of
 from septet.embedding.embedder import ConfiguredModel, Embedder, SpaceIdentity, space_name
 from septet.embedding.fallback import FallbackEmbedder, check_spaces
 from septet.embedding.local.folder import MODEL_VARIABLE
-from septet.embedding.providers.embedders import (
-    GeminiEmbedder,
-    OllamaEmbedder,
-    OpenAICompatibleEmbedder,
-    OpenAIEmbedder,
-    VoyageEmbedder,
-)
+from septet.embedding.providers.embedders import PROVIDERS
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import variables
 from septet.net.client import IO
 
-_BY_NAME = {
-    kind._name: kind
-    for kind in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)
-}
 #: The order in which ``auto`` tries providers.
 _AUTO_ORDER = ("local", "openai", "gemini", "voyage")
 #: Fields of one provider, invalid with ``auto``.
@@ -53,7 +43,7 @@ def embedder_from(
         return _create(config, env, outside)
     # Check before creating: the space must not depend on the keys that are present.
     remote = [each for each in (config, *config.fallback) if each.provider != "local"]
-    check_spaces([_BY_NAME[each.provider].space_of(each, env) for each in remote])
+    check_spaces([PROVIDERS[each.provider].space_of(each, env) for each in remote])
     return _one_space([config, *config.fallback], env, outside)
 
 
@@ -90,7 +80,7 @@ def configured_models(
 def _space(config: EmbeddingConfig, env: Mapping[str, str]) -> SpaceIdentity | None:
     """Return the space of a configuration; None if it is unknown, as for a local model or one without a name."""
     try:
-        return None if config.provider in ("local", "auto") else _BY_NAME[config.provider].space_of(config, env)
+        return None if config.provider in ("local", "auto") else PROVIDERS[config.provider].space_of(config, env)
     except EmbeddingConfigError:
         return None
 
@@ -117,7 +107,7 @@ def _configured_model(
 def _create(config: EmbeddingConfig, env: Mapping[str, str], io: IO | None) -> Embedder:
     if config.provider == "local":
         return _local(config, config.model_path or config.model or env.get(MODEL_VARIABLE))
-    return _BY_NAME[config.provider].of(config, env, io)
+    return PROVIDERS[config.provider].of(config, env, io)
 
 
 def _one_space(configs: Sequence[EmbeddingConfig], env: Mapping[str, str], io: IO | None) -> Embedder:
@@ -137,7 +127,7 @@ def _one_space(configs: Sequence[EmbeddingConfig], env: Mapping[str, str], io: I
     check_spaces(spaces)
     # The first configuration names the space, even if its key is missing.
     first = configs[0]
-    provider = None if first.provider == "local" else _BY_NAME[first.provider].space_of(first, env).provider
+    provider = None if first.provider == "local" else PROVIDERS[first.provider].space_of(first, env).provider
     return FallbackEmbedder(created, clock=(io or IO()).clock, provider=provider)
 
 

@@ -87,6 +87,13 @@ class OllamaEmbedder(HttpEmbedder):
         return formats.OllamaFormat(cls._name, formats.OLLAMA, config.model, url, config.dimensions)
 
 
+#: The embedders by the name of their provider.
+PROVIDERS: Mapping[str, type[HttpEmbedder]] = {
+    kind._name: kind
+    for kind in (OpenAIEmbedder, OpenAICompatibleEmbedder, VoyageEmbedder, GeminiEmbedder, OllamaEmbedder)
+}
+
+
 def _check_url(url: str, provider: str) -> str:
     _address(url, provider)
     return url

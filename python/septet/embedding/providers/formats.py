@@ -29,6 +29,17 @@ TASK_TYPES: Mapping[Kind, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RE
 _NUMBER_BYTES, _FIELDS_BYTES = 40, 1024
 #: Assumed while the dimension is unknown; models rarely exceed it.
 _ASSUMED_DIMENSIONS = 8192
+#: The environment variables that may hold each provider's key, in order.
+KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    # These two may be any server, so no variable is sent to them unless apiKeyEnv names it.
+    "openai-compatible": (),
+    "ollama": (),
+}
+#: The default model of each provider that has one.
+DEFAULT_MODELS = {"openai": OPENAI_MODEL, "gemini": GEMINI_MODEL, "voyage": VOYAGE_MODEL}
 #: Dimensions when none is requested.
 DIMENSIONS: Mapping[str, Mapping[str, int]] = {
     "openai": {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536},

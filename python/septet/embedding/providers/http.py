@@ -13,7 +13,15 @@ from pydantic import SecretStr
 
 from septet.embedding.config import EmbeddingConfig, config_of
 from septet.embedding.embedder import InputTooLong, Kind, SpaceIdentity, checked_call, checked_texts, embedding_error
-from septet.embedding.providers.formats import DIMENSIONS, ProviderFormat, answer_bytes, batches, pieces, split_bytes
+from septet.embedding.providers.formats import (
+    DIMENSIONS,
+    KEY_VARIABLES,
+    ProviderFormat,
+    answer_bytes,
+    batches,
+    pieces,
+    split_bytes,
+)
 from septet.embedding.rows import finish, mean_row
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused
 from septet.inputs.arguments import shown, variables
@@ -29,17 +37,6 @@ Matrix = NDArray[np.float32]
 _SHORT_BYTES = 64
 #: The timeout of one attempt to upload or download a file.
 FILE_ATTEMPT_S = 600.0
-
-
-#: The environment variables that may hold each provider's key, in order.
-KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
-    "openai": ("OPENAI_API_KEY",),
-    "voyage": ("VOYAGE_API_KEY",),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    # These two may be any server, so no variable is sent to them unless apiKeyEnv names it.
-    "openai-compatible": (),
-    "ollama": (),
-}
 
 
 class Fields(TypedDict, total=False):
