@@ -80,7 +80,7 @@ class World:
     def spaces(self, embedder=None):
         """Model, entries, missing and whether it is active, of each space."""
         with self.embeddings(embedder) as made:
-            return [(s.model, s.entries, s.missing, s.active) for s in made.embedding_status().spaces]
+            return [(s.model, s.entries, s.missing, s.active) for s in made.spaces()]
 
     def of(self, ids, model="test/letters", dimensions=32):
         """The vectors of entries by id."""

@@ -192,7 +192,7 @@ def functions() -> Iterator[tuple[str, Any, str]]:
             shown = not method.startswith("_") or (
                 method == "__contains__" and name in ("Vault", "Federation", "Client")
             )
-            if own and shown and plain.__qualname__ not in LEFT_OUT:
+            if own and shown and LEFT_OUT.keys().isdisjoint({plain.__qualname__, f"{name}.{method}"}):
                 yield f"{name}.{method}", plain, name if plain is found else "the class"
 
 

@@ -96,7 +96,7 @@ def test_a_chain_fills_the_space_of_the_model_that_answers(world):
     first.script.extend([refused(401)])
     with world.embeddings([first, second]) as made:
         made.run(None)
-        assert [(s.model, s.entries, s.missing, s.standby) for s in made.embedding_status().spaces] == [
+        assert [(s.model, s.entries, s.missing, s.standby) for s in made.spaces()] == [
             ("test/second", 40, 0, False),
             ("test/first", 0, 40, False),
         ]
@@ -104,7 +104,7 @@ def test_a_chain_fills_the_space_of_the_model_that_answers(world):
         assert chosen.space.model == "test/second" and [n.code for n in chosen.notes] == ["embedding_fallback"]
     world.embed([first, second])
     with world.embeddings([first, second]) as made:
-        assert [(s.model, s.entries, s.standby) for s in made.embedding_status().spaces] == [
+        assert [(s.model, s.entries, s.standby) for s in made.spaces()] == [
             ("test/first", 40, False),
             ("test/second", 40, True),
         ]

@@ -82,6 +82,14 @@ def test_a_folder_is_no_vault(tmp_path):
         Vault(tmp_path)
 
 
+def test_a_device_is_no_vault_and_gets_no_journal(tmp_path):
+    link = tmp_path / "v.db"
+    link.symlink_to("/dev/null")
+    with pytest.raises(NotAVault, match="is a device or a pipe: name a file"):
+        Vault(link)
+    assert not Path("/dev/null-journal").exists() and [*tmp_path.iterdir()] == [link]
+
+
 @pytest.mark.parametrize("name", FILE_NAMES)
 def test_any_file_name_works(tmp_path, name):
     with Vault(tmp_path / name) as vault:

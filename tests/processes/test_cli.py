@@ -232,7 +232,9 @@ def test_search_takes_limits_filters_and_profiles(filled):
     assert len(ids("-n", "1")) == 1
     assert ids("--domain", "security") == ["jwt"]
     assert ids("--where", '{"tags": {"$in": ["auth"]}}') == ["hash"]
-    assert set(ids("--profile", "seven-signals", "--min-score", "0.01", "--max-tokens", "500", "-t", "auth")) == {
+    assert set(
+        ids("--profile", "seven-signals", "--min-score", "0.01", "--max-tokens", "500", "--boost-tags", "auth")
+    ) == {
         "jwt",
         "hash",
     }

@@ -182,7 +182,7 @@ def ask(vault: Vault) -> Iterator[str]:
         "how does JWT validation work",
         limit=5,
         mode="scan",
-        tags={"auth"},
+        boost_tags={"auth"},
         kinds=("entry",),
         where={"$or": [{"attrs.team": "core"}, {"updated_at": {"$gte": time.time() - 3_600}}]},
         profile=PROFILE,

@@ -82,6 +82,9 @@ def connect(
     with translated(path):
         if mode == "rwc" and path != MEMORY:
             create_private(path)
+            # SQLite would leave a journal beside a device. Pathlib is not loaded here.
+            if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
+                raise NotAVault(f"{path} is a device or a pipe: name a file")
         escaped = absolute(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         target = MEMORY if path == MEMORY else f"file://{escaped}?mode={mode}"
         connection = _opened(target, busy_timeout_s)
