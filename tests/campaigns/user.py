@@ -3,13 +3,14 @@
 import io
 import random
 from collections import Counter
+from contextlib import suppress
 
 from campaigns.content import entry, text, vector
 from septet import BatchError, Closed, Federation, StoreBusy, VectorError
 
 WEIGHTS = {"add": 6, "add_many": 2, "update": 3, "delete": 2, "others": 3}
 OTHERS = (
-    "optimize purge backup export embed load stats link links feedback remember explain "
+    "optimize purge backup export embed load stats vectors link links feedback purge_feedback remember explain "
     "search_many recall weights federation import_ embedding_status contains"
 ).split()
 
@@ -120,6 +121,14 @@ class User:
     def _links(self):
         if self.wrote:
             self.vault.links(self.rng.choice([*self.wrote]))
+
+    def _purge_feedback(self):
+        self.vault.purge(feedback=True)
+
+    def _vectors(self):
+        with suppress(VectorError):
+            # No entry may have one yet.
+            self.vault.vectors([*self.wrote], model="given")
 
     def _feedback(self):
         if self.wrote:
