@@ -177,7 +177,7 @@ class Sample:
     def limit(population: int) -> int:
         """Return the largest key that is sampled of so many rows."""
     def __len__(self) -> int: ...
-    def kept(self, came: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
+    def kept(self, added: NDArray[np.uint32], went: NDArray[np.uint32]) -> Sample | None:
         """Return the sample after rows of these keys came and went, if it has the same rows; else None."""
     def agree(self, measured: float) -> None:
         """Remember how far the vectors agree with words; what was measured first stays."""
