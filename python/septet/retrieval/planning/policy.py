@@ -6,7 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+# At run time too: pydantic 2.8 resolves the annotations of a dataclass that is a field of a model.
+from pydantic import SecretStr
 
 from septet.errors import ProfileError, QueryError
 from septet.inputs.arguments import called, flag, shown
@@ -24,9 +27,6 @@ from septet.retrieval.planning.knobs import (
     read_variables,
     text_of,
 )
-
-if TYPE_CHECKING:
-    from pydantic import SecretStr
 
 PolicyName: TypeAlias = Literal["septet", "planned-retrieval"]
 
@@ -74,7 +74,7 @@ class Policy:
 
     version: int = _count(1, "POLICY_VERSION", "your version number, recorded in envelopes", 2**32 - 1, 0)
 
-    # SearchPlan.
+    # Plan.
     words: str = knob(
         "whole", "choice", "WORDS", "how words of a query are compared with the lists: `whole` words, or as a "
         "`substring` anywhere, as recorded", choices=("whole", "substring"), **_OURS,
