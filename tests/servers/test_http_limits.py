@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 pytest.importorskip("uvicorn")
@@ -218,8 +219,10 @@ def test_what_a_client_that_went_had_asked_is_not_begun(vault):
 
 def test_fifty_clients_at_a_time_get_the_same_answer(open_vault):
     wanted = open_vault.search("cookies").ids
-    with serving(open_vault) as url, ThreadPoolExecutor(50) as clients:
-        answers = list(clients.map(lambda _: ask.post(f"{url}v1/search", json={"query": "cookies"}), range(200)))
+    # A pool that closes idle connections may close one that another thread reads from.
+    kept = httpx.Limits(max_connections=50, max_keepalive_connections=50)
+    with serving(open_vault) as url, ThreadPoolExecutor(50) as clients, httpx.Client(limits=kept, timeout=60) as client:
+        answers = list(clients.map(lambda _: client.post(f"{url}v1/search", json={"query": "cookies"}), range(200)))
     assert {answer.status_code for answer in answers} == {200}
     assert {tuple(hit["id"] for hit in answer.json()["hits"]) for answer in answers} == {tuple(wanted)}
 
