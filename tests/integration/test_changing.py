@@ -208,7 +208,7 @@ def test_a_tag_is_renamed_where_it_is_and_ages_stay(vault):
         else:
             assert entry == before[id]
     assert set(vault.search("newer").ids) == {"e3", "e9", "e15"} and "e0" not in vault.search("old").ids
-    assert vault.rename("tags", {"nobody": "x"}) == vault.rename("tags", {"kept": "kept"}) == 0
+    assert vault.rename("tags", {"absent": "x"}) == vault.rename("tags", {"kept": "kept"}) == 0
     for wrong in ({"": "x"}, {"x": "a\nb"}, {1: "x"}):
         with pytest.raises(EntryError, match="tag"):
             vault.rename("tags", wrong)

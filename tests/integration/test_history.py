@@ -52,7 +52,7 @@ def test_each_version_is_the_entry_as_it_was(vault):
     assert [v.changed for v in found][:3] == [("domain",), ("tags",), ("tags",)]
     assert found[5].changed == ("severity", "attrs") and set(found[-1].changed) == {"title", "valid_from"}
     assert [v.replaced_at for v in found] == sorted((v.replaced_at for v in found), reverse=True)
-    assert [v.call for v in vault.history("b")] == ["rename"] and vault.history("nobody") == []
+    assert [v.call for v in vault.history("b")] == ["rename"] and vault.history("absent") == []
 
 
 def test_what_is_stored_again_as_it_is_makes_no_version(vault):

@@ -119,11 +119,11 @@ class ChunkCorpus(VaultSearch):
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the list ``hybrid``; or that of the only leg that was searched, if no profile ranks both."""
         limit = limit_of(request)
-        found = self._searched(request, limit)
+        leg_hits = self._searched(request, limit)
         if self._together is not None:
-            return self._answer(request, found, found.lists)
-        name = "hybrid" if len(found.lists) > 1 else next(iter(found.lists), "vector")
-        return self._answer(request, found, {name: _fused(found, self._weight)[:limit]})
+            return self._answer(request, leg_hits, leg_hits.lists)
+        name = "hybrid" if len(leg_hits.lists) > 1 else next(iter(leg_hits.lists), "vector")
+        return self._answer(request, leg_hits, {name: _fused(leg_hits, self._weight)[:limit]})
 
 
 class MirrorCorpus(ChunkCorpus):
@@ -145,8 +145,8 @@ class MirrorCorpus(ChunkCorpus):
         super().__init__(knowledge, name=name, kinds=kinds, **options)
 
 
-def _fused(found: LegHits, weight: float) -> list[Hit]:
-    text, vector = found.lists.get("text", ()), found.lists.get("vector", ())
+def _fused(leg_hits: LegHits, weight: float) -> list[Hit]:
+    text, vector = leg_hits.lists.get("text", ()), leg_hits.lists.get("vector", ())
     cosines: dict[str, float] = {}
     for hit in vector:
         # Hits of a caller's profile may have no cosine; then the score replaces it.

@@ -109,10 +109,10 @@ class GraphCorpus(VaultSearch):
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return ``text`` and ``vector``, or ``hybrid``, and ``neighbours``; no neighbours after the deadline."""
         limit = limit_of(request)
-        found = self._searched(request, limit)
-        answer = self._answer(request, found, found.lists)
+        leg_hits = self._searched(request, limit)
+        answer = self._answer(request, leg_hits, leg_hits.lists)
         # The nodes by their best place in any list.
-        nodes = sorted([pair for hits in found.lists.values() for pair in enumerate(hits)], key=lambda pair: pair[0])
+        nodes = sorted([pair for hits in leg_hits.lists.values() for pair in enumerate(hits)], key=lambda pair: pair[0])
         anchors = [*{hit.id: hit for _, hit in reversed(nodes)}.values()][::-1][: self._anchors]
         if not anchors:
             return answer

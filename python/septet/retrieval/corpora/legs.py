@@ -217,10 +217,10 @@ class VaultSearch:
         notes += _of_search(results.notes, request)
         return LegHits({"hybrid": self._named(results.hits)}, legs, tuple(notes), results.confidence)
 
-    def _answer(self, request: CorpusRequest, found: LegHits, lists: Mapping[str, Sequence[Hit]]) -> CorpusAnswer:
+    def _answer(self, request: CorpusRequest, leg_hits: LegHits, lists: Mapping[str, Sequence[Hit]]) -> CorpusAnswer:
         ranked = [self._list(name, request, hits) for name, hits in lists.items()]
-        backends = [self._backends[leg] for leg in found.legs]
-        return CorpusAnswer(ranked, backends, found.notes, confidence=found.confidence)
+        backends = [self._backends[leg] for leg in leg_hits.legs]
+        return CorpusAnswer(ranked, backends, leg_hits.notes, confidence=leg_hits.confidence)
 
     def _list(self, name: str, request: CorpusRequest, hits: Iterable[Hit], weight: float = 1.0) -> RankedList:
         return RankedList(name, self.name, items_of(self._store, hits), weight, request.variant)

@@ -130,15 +130,15 @@ class MemoryCorpus(VaultSearch):
     def search(self, request: CorpusRequest) -> CorpusAnswer:
         """Return the lists ``text`` and ``vector``, or ``hybrid``; and ``fallback`` if they are empty."""
         limit = limit_of(request)
-        found = self._searched(request, self._candidates(limit))
-        lists = {name: hits[:limit] for name, hits in found.lists.items()}
+        leg_hits = self._searched(request, self._candidates(limit))
+        lists = {name: hits[:limit] for name, hits in leg_hits.lists.items()}
         if "text" in lists:
-            lists["text"] = self._weighed(found.lists["text"])[:limit]
+            lists["text"] = self._weighed(leg_hits.lists["text"])[:limit]
         sought = words_of(request.query)
         passages = {
             name: [changed_hit(hit, snippet=_passage(hit, sought)) for hit in hits] for name, hits in lists.items()
         }
-        answer = self._answer(request, found, passages)
+        answer = self._answer(request, leg_hits, passages)
         if self._contradictions:
             best = lists.get("text", lists.get("hybrid", ()))
             flagged = contradicting([(hit.title, hit.score) for hit in best])

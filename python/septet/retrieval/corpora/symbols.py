@@ -220,9 +220,9 @@ class SymbolCorpus(FolderCorpus):
                 if self._renames.fault is not None:
                     notes.append(Note("corpus_failed", self._renames.fault, "fix the file", self.name))
         if self._vault is not None and request.mode != "full_text" and request.variant == 0:
-            found = self._vault._searched(request._replace(mode="vector"), limit)
-            lists["vector"] = list(found.lists.get("vector", ()))
-            notes += [note for note in found.notes if request.mode == "vector" or note.code != "no_embedder"]
+            leg_hits = self._vault._searched(request._replace(mode="vector"), limit)
+            lists["vector"] = list(leg_hits.lists.get("vector", ()))
+            notes += [note for note in leg_hits.notes if request.mode == "vector" or note.code != "no_embedder"]
             _average(lists)
         ranked = [self._list(name, request, hits) for name, hits in lists.items()]
         named = max((hit.confidence for hit in lists.get("symbols", ())), default=0.0)

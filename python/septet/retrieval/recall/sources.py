@@ -103,12 +103,12 @@ class VaultCorpus(VaultSearch):
         if within == "session" and request.mode == "hybrid":
             request = request._replace(mode="full_text")
         filters = [*self._filters, *self._narrowed(request.scope, within)]
-        found = self._searched(request, self._most(request), {"$and": filters} if filters else None)
+        leg_hits = self._searched(request, self._most(request), {"$and": filters} if filters else None)
         # Memories belong to the sources of their kind: the note does not apply.
-        notes = [note for note in found.notes if note.code != "memories_left_out"]
-        lists = [self._list(name, request, hits, self._weight) for name, hits in found.lists.items()]
-        backends = [self._backends[leg] for leg in found.legs]
-        return CorpusAnswer(lists, backends, notes, found.step, confidence=found.confidence)
+        notes = [note for note in leg_hits.notes if note.code != "memories_left_out"]
+        lists = [self._list(name, request, hits, self._weight) for name, hits in leg_hits.lists.items()]
+        backends = [self._backends[leg] for leg in leg_hits.legs]
+        return CorpusAnswer(lists, backends, notes, leg_hits.step, confidence=leg_hits.confidence)
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Explanation | None:
         """Return why its words and filters miss an entry; None if unknown, or if the scope excludes the source.

@@ -359,9 +359,9 @@ mod tests {
 
     #[test]
     fn no_candidates_get_no_scores() {
-        struct Nobody;
+        struct NoCandidates;
 
-        impl Candidates for Nobody {
+        impl Candidates for NoCandidates {
             fn count(&self) -> usize {
                 0
             }
@@ -376,7 +376,7 @@ mod tests {
         }
 
         let signals = [column("a"), Expression::Sum(vec![term(1.0, "a")], Missing::Share)];
-        let results = score(&signals, Missing::Share, &Nobody, &[0.5, 0.5]).unwrap();
+        let results = score(&signals, Missing::Share, &NoCandidates, &[0.5, 0.5]).unwrap();
         assert_eq!((results.scores, results.order, results.signals), (vec![], vec![], vec![]));
     }
 
