@@ -97,6 +97,45 @@ class Codes:
         """Map or read the codes that `save` wrote; `Damaged` if the file is cut, changed, or has another stamp."""
     def append(self, rows: _Singles) -> int:
         """Code the rows ``(n, d)`` of finite numbers, add them, and return the index of the first: all, or none."""
+    #: The number of lists; 0 before `arranged`.
+    lists: int
+    #: The number of rows that were appended since the lists were made.
+    unlisted: int
+    def arranged(
+        self, rows: _Rows, alive: _Mask | None = None, *, absorb: bool = False, threads: int | None = None
+    ) -> Codes:
+        """Return codes of the same rows in lists, each of 12 to 256 rows that lie near each other, for `probe`.
+
+        They answer as these codes do, from `top_k` too, and are saved and opened with their lists.
+
+        Args:
+            rows: shape ``(n, d)``, as for `top_k`.
+            alive: shape ``(n,)``; false rows are in no list, so that every search of the result needs a mask without
+                them.
+            absorb: keep lists that exist, and add to them the rows that are in none: fast, as only these rows are
+                compared with all lists. Lists that grow beyond 256 rows are split, those below 12 are merged.
+            threads: maximum threads, at least 1; None uses every core.
+        """
+    def probe(
+        self,
+        query: _Singles,
+        rows: _Rows,
+        k: int,
+        recall: float,
+        mask: _Mask | None = None,
+        *,
+        kernel: str | None = None,
+    ) -> tuple[_Integers, _Floats, bool]:
+        """Find ``k`` rows of lists, of which a share ``recall`` is expected to be among the ``k`` best.
+
+        The expectation was measured on rows of the lists as queries. Never fewer rows than `top_k` are returned.
+
+        Args:
+            recall: 0 to 1; from 1 on the search is exact.
+
+        Returns:
+            Row indices, scores, and true if these are the best rows for certain.
+        """
     def top_k(
         self,
         query: _Singles,

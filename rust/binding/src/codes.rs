@@ -81,6 +81,55 @@ impl Codes {
         Ok(py.detach(|| self.0.append(rows))?)
     }
 
+    /// The number of lists; 0 if there are none.
+    #[getter]
+    fn lists(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.lists())
+    }
+
+    /// The number of rows that were added since the lists were made.
+    #[getter]
+    fn unlisted(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.0.unlisted())
+    }
+
+    /// Codes of the same rows in lists, without the dead ones; with `absorb` existing lists take in later rows.
+    #[pyo3(signature = (rows, alive=None, *, absorb=false, threads=None))]
+    fn arranged(
+        &self,
+        py: Python<'_>,
+        rows: Pieces<'_>,
+        alive: Option<Vector<'_, bool>>,
+        absorb: bool,
+        threads: Option<i64>,
+    ) -> Result<Self> {
+        let alive = alive.map(|alive| alive.bytes()).transpose()?;
+        let alive = alive.as_ref().map(Input::slice).transpose()?;
+        let (threads, rows) = (thread_count(threads)?, rows.rows()?);
+        let make = if absorb { vectors::Codes::absorbed } else { vectors::Codes::arranged };
+        let codes = py.detach(|| make(&self.0, rows, alive, threads));
+        Ok(Self(checked([self.0.source(), rows.source().cloned()], codes)?))
+    }
+
+    /// Find `k` rows so that this share of the best is expected among them, and true if they are the best for certain.
+    #[pyo3(signature = (query, rows, k, recall, mask=None, *, kernel=None))]
+    fn probe<'py>(
+        &self,
+        query: Vector<'py, f32>,
+        rows: Pieces<'py>,
+        k: i64,
+        recall: f64,
+        mask: Option<Vector<'py, bool>>,
+        kernel: Option<&str>,
+    ) -> Result<(Integers<'py>, Doubles<'py>, bool)> {
+        let mask = mask.map(|mask| mask.bytes()).transpose()?;
+        let request = request(k, mask.as_ref(), kernel, Some(1))?;
+        let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
+        let results = py.detach(|| vectors::probe_coded(&self.0, query, rows, request, recall));
+        let (hits, certain) = checked([self.0.source(), rows.source().cloned()], results)?;
+        Ok((integers(py, &hits.rows), PyArray1::from_vec(py, self.shown(hits.scores)), certain))
+    }
+
     /// Find the `k` rows with the largest dot product, exactly.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
     #[pyo3(signature = (query, rows, k, mask=None, *, kernel=None, threads=None, front=None))]

@@ -8,7 +8,7 @@ mod shared_counts;
 mod sum;
 mod top_k_heap;
 
-pub(crate) use bitmask::{BitMask, ones};
+pub(crate) use bitmask::{BitMask, Bits, ones};
 pub(crate) use delta::{for_each_count, for_each_number, numbers, push_numbers};
 pub(crate) use interner::Interner;
 pub(crate) use lexicon::{Lexicon, SHORT, Term, text, united};

@@ -23,7 +23,7 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 
-pub use codes::{Codes, MOST_DIMENSIONS, Request, top_k_batch_coded, top_k_coded};
+pub use codes::{Codes, MOST_DIMENSIONS, Request, probe_coded, top_k_batch_coded, top_k_coded};
 pub use cosine::cosine_at;
 pub use dot::{dot, square_distance};
 pub use gram::gram;

@@ -2,10 +2,7 @@
 
 use super::super::{Hits, Level, Rows, top_k};
 use super::keep::Kept;
-use super::kernel::Kernel;
-use super::quantise::CodedQuery;
-use super::scan::Task;
-use super::search::search_with_room;
+use super::search::{begin, search_with_room};
 use super::tests::{coded, numbers, request};
 use super::work::Work;
 use super::{Request, top_k_batch_coded};
@@ -14,16 +11,10 @@ use super::{Request, top_k_batch_coded};
 fn crowd(data: &[f32], n: usize, k: usize, level: Level, room: usize) -> Work {
     let d = data.len() / n;
     let rows = Rows::new(data, n, d).unwrap();
-    let segments = coded(rows).segments();
-    let queries: Vec<CodedQuery> = (0..5).map(|query| CodedQuery::new(rows.row(query), level)).collect();
-    let shifts = |_| segments[0].centre().shift(rows.row(0), &queries[0], level);
-    let shifts = segments.iter().map(|_| queries.iter().map(shifts).collect()).collect();
-    let kernel = Kernel::of(level);
-    Work::new(
-        Task { kernel, segments, n, mask: None, allowed: n, queries, shifts, k, front: None },
-        &[f32::NEG_INFINITY; 5],
-        room,
-    )
+    let codes = coded(rows);
+    let queries = Rows::new(&data[..5 * d], 5, d).unwrap();
+    let (task, _) = begin(&codes, queries, rows.into(), request(k, None, level)).unwrap().unwrap();
+    Work::new(task, &[f32::NEG_INFINITY; 5], room)
 }
 
 #[test]

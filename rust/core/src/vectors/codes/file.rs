@@ -7,6 +7,8 @@ use bytemuck::Pod;
 
 use super::centre::Centre;
 use super::line::lines;
+use super::lists::Lists;
+use super::published::Published;
 use super::segment::{Coded, Segment};
 use super::{Codes, MOST_DIMENSIONS};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
@@ -24,13 +26,14 @@ impl Codes {
     /// # Errors
     /// [`Error::Length`] when there are fewer rows; [`Error::File`].
     pub fn write(&self, to: &mut ArrayWriter, prefix: &str, n: usize) -> Result<()> {
-        let segments = self.segments();
-        let coded = segments.last().map_or(0, |last| last.end());
-        if n > coded {
-            return Err(Error::Length { what: "rows", got: n, wanted: coded });
+        let published = self.published();
+        let listed = published.lists.as_ref().map_or(0, |lists| lists.rows);
+        if !(listed..=published.len()).contains(&n) {
+            return Err(Error::Length { what: "rows", got: n, wanted: published.len() });
         }
+        let segments = &published.segments;
         let name = |name: &str| format!("{prefix}{name}");
-        let runs = runs(&segments, n);
+        let runs = runs(segments, n);
         to.column::<u64>(&name("dimensions"), &[self.d as u64])?;
         to.column::<u64>(&name("segments"), &runs.iter().map(|run| run.rows as u64).collect::<Vec<_>>())?;
         to.begin::<f32>(&name("centres"))?;
@@ -42,7 +45,10 @@ impl Codes {
         put(to, &name("roughs"), rows, 1, |coded| &coded.roughs)?;
         put(to, &name("residuals"), rows, 1, |coded| &coded.residuals)?;
         put(to, &name("norms"), rows, 1, |coded| &coded.norms)?;
-        if self.distances { put(to, &name("halves"), rows, 1, |coded| &coded.halves) } else { Ok(()) }
+        if self.distances {
+            put(to, &name("halves"), rows, 1, |coded| &coded.halves)?;
+        }
+        published.lists.as_ref().map_or(Ok(()), |lists| lists.write(to, &name("lists/"), segments))
     }
 
     /// The codes in a file, mapped; rows added later are kept in memory. They are of distances if there is a column
@@ -75,31 +81,48 @@ impl Codes {
         if distances && all.halves.len() != all.scales.len() {
             return Err(damaged());
         }
-        let (mut segments, mut first) = (Vec::new(), 0_usize);
-        if centres.len() != sizes.len().saturating_mul(d) {
+        let lists = Lists::open(file, &name("lists/"), d)?;
+        let listed = lists.as_ref().map_or(0, |(lists, _)| lists.len());
+        let mut segments = Vec::with_capacity(sizes.len());
+        let (mut at, mut first) = (0_usize, lists.as_ref().map_or(0, |(lists, _)| lists.rows));
+        if centres.len() != sizes.len().saturating_mul(d) || sizes.len() < listed {
             return Err(damaged());
         }
         for (i, &size) in sizes.iter().enumerate() {
             // Rows of a segment are counted in 32 bits.
-            let rows = u32::try_from(size).ok().and_then(|rows| Some(first..first.checked_add(rows as usize)?));
+            let rows = u32::try_from(size).ok().and_then(|rows| Some(at..at.checked_add(rows as usize)?));
             let centre = centres.get(i * d..(i + 1) * d).map(<[f32]>::to_vec);
-            let part = rows.and_then(|rows| all.part(rows, lines(d)));
-            let (Some(centre), Some(coded)) = (centre, part) else { return Err(damaged()) };
-            segments.push(Arc::new(Segment::closed(first, Arc::new(Centre::at(centre)), coded)));
-            first += size as usize;
+            let part = rows.clone().and_then(|rows| all.part(rows, lines(d)));
+            let (Some(centre), Some(coded), Some(rows)) = (centre, part, rows) else { return Err(damaged()) };
+            let centre = Arc::new(Centre::at(centre));
+            at = rows.end;
+            segments.push(Arc::new(match &lists {
+                Some((_, order)) if i < listed => {
+                    Segment::closed_list(order.part(rows).ok_or_else(damaged)?, centre, coded)
+                }
+                _ => {
+                    first += rows.len();
+                    Segment::closed(first - rows.len(), centre, coded)
+                }
+            }));
+        }
+        let ordered = segments[..listed].iter().map(|list| list.len()).sum::<usize>();
+        if lists.as_ref().is_some_and(|(_, order)| order.len() != ordered) {
+            return Err(damaged());
         }
         // No column holds more than the segments.
-        let whole = all.part(0..first, lines(d)).is_some_and(|whole| whole.lengths() == all.lengths());
+        let whole = all.part(0..at, lines(d)).is_some_and(|whole| whole.lengths() == all.lengths());
         let Coded { scales, roughs, residuals, norms, .. } = &all;
         let are_finite = |column: &[f32]| column.iter().all(|x| x.is_finite());
         if !whole || ![&**scales, roughs, residuals, norms, &centres].into_iter().all(are_finite) {
             return Err(damaged());
         }
-        Ok(Self { d, distances, appending: Mutex::default(), published: Mutex::new(Arc::new(segments)) })
+        let published = Published { lists: lists.map(|(lists, _)| Arc::new(lists)), segments };
+        Ok(Self { d, distances, appending: Mutex::default(), published: Mutex::new(Arc::new(published)) })
     }
 }
 
-fn damaged() -> Error {
+pub(super) fn damaged() -> Error {
     Error::Damaged { what: "a column of codes" }
 }
 
@@ -126,8 +149,10 @@ impl Coded {
 /// The segments that hold the first `n` rows, those with equal centres together.
 fn runs(segments: &[Arc<Segment>], n: usize) -> Vec<Run<'_>> {
     let used = segments.iter().take_while(|segment| segment.first() < n).count();
-    let groups = segments[..used].chunk_by(|a, b| Arc::ptr_eq(a.centre(), b.centre()) || a.centre() == b.centre());
-    let rows = |group: &[Arc<Segment>]| group.iter().map(|segment| segment.end().min(n) - segment.first()).sum();
+    let alike = |a: &Arc<Segment>, b: &Arc<Segment>| Arc::ptr_eq(a.centre(), b.centre()) || a.centre() == b.centre();
+    let joins = |a: &Arc<Segment>, b: &Arc<Segment>| a.rows().is_none() && b.rows().is_none() && alike(a, b);
+    let groups = segments[..used].chunk_by(joins);
+    let rows = |group: &[Arc<Segment>]| group.iter().map(|segment| segment.below(n)).sum();
     groups.map(|segments| Run { segments, rows: rows(segments) }).collect()
 }
 
@@ -141,7 +166,7 @@ fn put<T: Pod>(
 ) -> Result<()> {
     to.begin::<T>(name)?;
     for segment in segments.iter().take_while(|segment| segment.first() < n) {
-        let rows = segment.end().min(n) - segment.first();
+        let rows = segment.below(n);
         to.put(&column(segment.columns())[..rows * each])?;
     }
     Ok(())

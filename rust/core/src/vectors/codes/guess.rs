@@ -23,10 +23,11 @@ impl Task {
         let here = self.k as f64 / STRIDE as f64;
         let mut keep = [Keep::new((here + 2.0 * here.sqrt()).ceil() as usize + 2)];
         let mut scratch = Scratch::default();
-        for (segment, part) in self.segments.iter().enumerate() {
-            let end = part.len().min(self.n.saturating_sub(part.first()));
+        for (segment, part) in self.rows.segments.iter().enumerate() {
+            let end = part.below(self.n);
             for from in (0..end).step_by(STRIDE * BLOCK) {
-                self.scan(&Chunk { segment, rows: from..end.min(from + BLOCK) }, 0..1, &mut keep, &mut scratch);
+                let chunk = Chunk { segment, rows: from..end.min(from + BLOCK), upper: f32::INFINITY };
+                self.scan(&chunk, 0..1, &mut keep, &mut scratch);
             }
         }
         keep[0].floor()

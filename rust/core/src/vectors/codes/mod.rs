@@ -20,9 +20,11 @@ mod guess;
 mod keep;
 mod kernel;
 mod line;
+mod lists;
 #[cfg(target_arch = "x86_64")]
 mod maddubs;
 mod plain;
+mod published;
 mod quantise;
 mod scan;
 mod search;
@@ -37,7 +39,7 @@ mod work;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use search::{Request, top_k_batch_coded, top_k_coded};
+pub use search::{Request, probe_coded, top_k_batch_coded, top_k_coded};
 
 use super::rows::Rows;
 use crate::arrays::Source;
@@ -45,6 +47,7 @@ use crate::error::{Error, Result};
 use crate::simd::Level;
 use centre::{Centre, ENOUGH};
 use kernel::Kernel;
+use published::Published;
 use segment::Segment;
 
 /// More components than this could overflow the 32-bit sum of 255 * 127 each.
@@ -59,7 +62,7 @@ pub struct Codes {
     /// Held while rows are coded and added, so that appends come one after the other.
     appending: Mutex<()>,
     /// Held only to take a reference or to publish new rows.
-    published: Mutex<Arc<Vec<Arc<Segment>>>>,
+    published: Mutex<Arc<Published>>,
 }
 
 impl Codes {
@@ -94,7 +97,7 @@ impl Codes {
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.segments().last().map_or(0, |last| last.end())
+        self.published().len()
     }
 
     /// True if there is no row.
@@ -104,12 +107,14 @@ impl Codes {
 
     /// The file's bytes that it lies in, if any.
     pub fn source(&self) -> Option<Arc<Source>> {
-        self.segments().first().and_then(|segment| segment.columns().high.source().cloned())
+        self.published().segments.first().and_then(|segment| segment.columns().high.source().cloned())
     }
 
     /// The memory that the codes take, mapped ones left out.
     pub fn size_bytes(&self) -> usize {
-        self.segments().iter().map(|segment| segment.size_bytes()).sum()
+        let published = self.published();
+        let lists = published.lists.as_ref().map_or(0, |lists| lists.size_bytes());
+        lists + published.segments.iter().map(|segment| segment.size_bytes()).sum::<usize>()
     }
 
     /// Code the rows and add them at the end; return the index of the first. All are added, or on an error none.
@@ -126,8 +131,9 @@ impl Codes {
         }
         let _turn = self.appending.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = (Kernel::of(Level::best()), self.distances);
-        let last = self.segments().last().cloned();
-        let (first, room) = last.as_ref().map_or((0, 0), |last| (last.end(), last.room()));
+        let published = self.published();
+        let (first, last) = (published.len(), published.tail().last().cloned());
+        let room = last.as_ref().map_or(0, |last| last.room());
         // Everything is coded before anything is published, so the lock is held for no longer than a small copy takes.
         let filling = room.min(rows.n());
         let filler =
@@ -141,10 +147,10 @@ impl Codes {
             next = end;
         }
         // Not held any longer, so that no copy is made for it below.
-        drop(last);
+        drop((last, published));
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
         // Where a search still holds the old list or its last segment, `make_mut` copies it and leaves theirs alone.
-        let segments = Arc::make_mut(&mut published);
+        let segments = &mut Arc::make_mut(&mut published).segments;
         if let (Some(last), Some(filler)) = (segments.last_mut(), filler)
             && filling > 0
         {
@@ -163,7 +169,7 @@ impl Codes {
         }
     }
 
-    fn segments(&self) -> Arc<Vec<Arc<Segment>>> {
+    fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -8,37 +8,51 @@
 //!
 //! Many queries read whole codes from a cache, where half the bytes are not half the time.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
 use super::line::{At, BLOCK, FOUR};
+use super::published::Published;
 use super::quantise::{CodedQuery, Columns, Scores, Shift};
 use super::segment::Segment;
-use crate::collections::{BitMask, ones};
+use crate::collections::{BitMask, Bits, ones};
+use crate::simd::Level;
 
 /// Blocks that are read whole after the upper four bits left over most of one: twice as many each time, up to a most.
 const SKIPPED: Range<usize> = 2..64;
+
+/// Rows of a list that are prefetched.
+const FETCHED: usize = 8;
 
 /// A part of a segment.
 pub(super) struct Chunk {
     pub(super) segment: usize,
     pub(super) rows: Range<usize>,
+    /// At least the score of each row for the only query, in its units.
+    pub(super) upper: f32,
 }
 
 /// The rows and queries of a search.
 pub(super) struct Task {
     pub(super) kernel: Kernel,
-    pub(super) segments: Arc<Vec<Arc<Segment>>>,
+    pub(super) rows: Arc<Published>,
     /// Only rows below this one count: later ones came after the caller's matrix.
     pub(super) n: usize,
     pub(super) mask: Option<BitMask>,
     /// Rows that the mask allows.
     pub(super) allowed: usize,
     pub(super) queries: Vec<CodedQuery>,
-    /// Per segment and query, what the segment's centre adds.
+    /// The queries themselves, one behind the other.
+    pub(super) raw: Vec<f32>,
+    pub(super) level: Level,
+    /// Per segment that is no list and query, what the segment's centre adds.
     pub(super) shifts: Vec<Arc<[Shift]>>,
+    /// The lists in the order in which the only query reads them, and at least its score for each of their rows;
+    /// empty for several queries.
+    pub(super) order: Vec<(u32, f32)>,
     /// At least 1.
     pub(super) k: usize,
     /// True if the upper four bits are read first; `None` lets the rows left over decide.
@@ -127,15 +141,15 @@ impl Singles<'_> {
 impl Task {
     /// Offer the rows of a chunk to the queries of a range.
     pub(super) fn scan(&self, chunk: &Chunk, queries: Range<usize>, keeps: &mut [Keep], scratch: &mut Scratch) {
-        let segment = &*self.segments[chunk.segment];
-        let shifts = &self.shifts[chunk.segment][queries.clone()];
+        let segment = &*self.rows.segments[chunk.segment];
+        let shifts = self.shifts(chunk.segment, queries.clone());
         let queries = &self.queries[queries];
         if queries.len() >= FOUR {
-            let asked: Vec<Scores> = queries.iter().zip(shifts).map(|(query, &shift)| query.fine(shift)).collect();
+            let asked: Vec<Scores> = queries.iter().zip(&*shifts).map(|(query, &shift)| query.fine(shift)).collect();
             self.blocks(chunk, |block| self.many(segment, block, queries, &asked, keeps, &mut scratch.tile));
             return;
         }
-        for (((query, &shift), keep), survey) in queries.iter().zip(shifts).zip(keeps).zip(&mut scratch.surveys) {
+        for (((query, &shift), keep), survey) in queries.iter().zip(&*shifts).zip(keeps).zip(&mut scratch.surveys) {
             let mut single = Single {
                 task: self,
                 segment,
@@ -151,9 +165,30 @@ impl Task {
         }
     }
 
+    /// Ask memory for the beginning of a list, which lies anywhere: its centre, its first rows, and their factors.
+    pub(super) fn fetch(&self, list: usize) {
+        let (segment, kernel) = (&self.rows.segments[list], self.kernel);
+        let Columns { scales, residuals: roughs, norms, .. } = segment.rough();
+        let lines = self.queries[0].lines.len() / 2 * FETCHED;
+        kernel.fetch(segment.centre().components());
+        [scales, roughs, norms].into_iter().for_each(|column| kernel.fetch(column));
+        kernel.fetch(&segment.planes().high[..lines.min(segment.planes().high.len())]);
+    }
+
+    /// The addends of a segment's centre to the scores of some queries. A list has a centre of its own, so that its
+    /// addends are computed where the list is scanned.
+    fn shifts(&self, segment: usize, queries: Range<usize>) -> Cow<'_, [Shift]> {
+        if let Some(other) = segment.checked_sub(self.rows.listed()) {
+            return Cow::Borrowed(&self.shifts[other][queries]);
+        }
+        let (centre, d) = (self.rows.segments[segment].centre(), self.raw.len() / self.queries.len());
+        let shift = |i: usize| centre.shift(&self.raw[i * d..(i + 1) * d], &self.queries[i], self.level);
+        Cow::Owned(queries.map(shift).collect())
+    }
+
     /// Cut a chunk into blocks with all allowed rows: neighbours where most of them are, single ones elsewhere.
     fn blocks(&self, chunk: &Chunk, mut each: impl FnMut(Block<'_>)) {
-        let segment = &*self.segments[chunk.segment];
+        let segment = &*self.rows.segments[chunk.segment];
         let (rough, fine) = (segment.rough(), segment.fine());
         let run = |rows: Range<usize>, allowed| Block {
             at: At::Run(rows.start),
@@ -169,14 +204,25 @@ impl Task {
         };
         let (picked, halves) = ([[0.0; BLOCK]; 4], [[0.0; BLOCK]; 1]);
         let mut singles = Singles { rough, fine, rows: [0; 2 * BLOCK], len: 0, picked, halves };
-        for stretch in mask.bits_in(segment.first() + chunk.rows.start..segment.first() + chunk.rows.end) {
-            let first = stretch.first - segment.first();
+        let mut meet = |stretch: Bits| {
             if stretch.is_dense() {
-                each(run(first..first + stretch.len, stretch.bits));
+                each(run(stretch.first..stretch.first + stretch.len, stretch.bits));
             } else {
-                singles.add(ones(stretch.bits).map(|j| first + j));
+                singles.add(ones(stretch.bits).map(|j| stretch.first + j));
                 singles.hand_out(BLOCK, &mut each);
             }
+        };
+        if let Some(rows) = segment.rows() {
+            let stretches = chunk.rows.clone().step_by(BLOCK).map(|first| {
+                let of = &rows[first..chunk.rows.end.min(first + BLOCK)];
+                let bit = |(j, &row): (usize, &u32)| u64::from(mask.contains(row as usize)) << j;
+                Bits { first, len: of.len(), bits: of.iter().enumerate().map(bit).sum() }
+            });
+            stretches.filter(|stretch| stretch.bits != 0).for_each(&mut meet);
+        } else {
+            let first = segment.first();
+            let stretches = mask.bits_in(first + chunk.rows.start..first + chunk.rows.end);
+            stretches.map(|stretch| Bits { first: stretch.first - first, ..stretch }).for_each(&mut meet);
         }
         singles.hand_out(1, &mut each);
     }
@@ -226,7 +272,7 @@ impl Task {
         for j in ones(self.kernel.bounds(scores, of, products, keep.floor(), &mut uppers) & allowed) {
             let lower = scores.middle(products[j], of.scales[j]) - scores.error(of.residuals[j], of.norms[j]);
             let lower = of.halves.map_or(lower, |halves| lower - scores.less(halves[j]).1);
-            keep.offer(segment.first() + at.row(j), uppers[j], lower);
+            keep.offer(segment.row(at.row(j)), uppers[j], lower);
         }
     }
 }

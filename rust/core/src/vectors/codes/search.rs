@@ -6,6 +6,8 @@ use super::Codes;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
+use super::lists::{Lean, probe};
+use super::published::Published;
 use super::quantise::{CodedQuery, Shift, relative};
 use super::scan::Task;
 use super::segment::Segment;
@@ -14,12 +16,14 @@ use crate::collections::BitMask;
 use crate::error::{Error, Result};
 use crate::pool;
 use crate::vectors::measure::Measure;
-use crate::vectors::{Hits, Level, Mask, Pieces, Rows, dot};
+use crate::vectors::{Hits, Level, Mask, Pieces, Rows, dot, top_k_of_few};
 
 /// Queries of a batch that are searched together: what is kept of each until the end has room for as many.
 const MOST_QUERIES: usize = if cfg!(test) { 300 } else { 4_096 };
 /// Codes that one thread scans in about a millisecond; a second one is not woken for less.
 const ALONE_BYTES: usize = 32 << 20;
+/// Rows that are scored one by one rather than by lists.
+const FEW: usize = 2_000;
 /// More rows than this are not scored before the scan has ended: their floor would come dear.
 const MOST_LEARNT: usize = 64;
 /// Rows to prefetch ahead of the one being scored.
@@ -94,22 +98,65 @@ pub(super) fn search_with_room<'a>(
     }
 }
 
-/// Search with a guessed floor or none; None where too few rows reach the guess, so that others may be missing.
-fn search_from(
+/// As [`top_k_coded`] from lists, where a row of the best may be left out so that this share of them is expected; and
+/// true if none is left out for certain. All rows are read where codes have no lists.
+///
+/// # Errors
+/// As [`top_k_coded`].
+pub fn probe_coded<'a>(
     codes: &Codes,
-    queries: Rows<'_>,
+    query: &[f32],
+    rows: impl Into<Pieces<'a>>,
+    request: Request<'_>,
+    recall: f64,
+) -> Result<(Hits, bool)> {
+    let (rows, published) = (rows.into(), codes.published());
+    if let (Some(lists), true) = (&published.lists, recall < 1.0) {
+        let allowed = request.mask.map_or(rows.n(), |mask| mask.iter().filter(|&&byte| byte != 0).count());
+        if allowed <= FEW && !codes.distances() && request.within.is_none() {
+            check(codes, &published, Rows::new(query, 1, query.len())?, rows, request)?;
+            return Ok((top_k_of_few(query, rows, request.k, request.mask)?, true));
+        }
+        let (hits, certain) = leant(codes, query, rows, request, lists.lean(recall))?;
+        if hits.rows.len() >= request.k.min(allowed) {
+            return Ok((hits, certain));
+        }
+    }
+    Ok((top_k_coded(codes, query, rows, request)?, true))
+}
+
+/// As [`probe_coded`], with the leaning of a search.
+pub(super) fn leant(
+    codes: &Codes,
+    query: &[f32],
     rows: Pieces<'_>,
     request: Request<'_>,
-    (room, guesses): (usize, bool),
-) -> Result<Option<Vec<Hits>>> {
-    let segments = codes.segments();
-    check(codes, segments.last().map_or(0, |last| last.end()), queries, rows, request)?;
+    lean: Lean,
+) -> Result<(Hits, bool)> {
+    let queries = Rows::new(query, 1, query.len())?;
+    let Some((task, mut best)) = begin(codes, queries, rows, request)? else { return Ok((Hits::default(), true)) };
+    if let (Some(lists), Some(mut best), true) = (task.rows.lists.clone(), best.pop(), task.queries[0].unit > 0.0) {
+        let certain = probe(&task, &lists, &mut best, lean, task.k <= MOST_LEARNT && rows.are_in_memory())?;
+        return Ok((best.hits(), certain));
+    }
+    Ok((top_k_coded(codes, query, rows, request)?, true))
+}
+
+/// The task of a search and the exact ends of its queries; None if no row is wanted.
+pub(super) fn begin<'a>(
+    codes: &Codes,
+    queries: Rows<'a>,
+    rows: Pieces<'a>,
+    request: Request<'_>,
+) -> Result<Option<(Task, Vec<Best<'a>>)>> {
+    let published = codes.published();
+    check(codes, &published, queries, rows, request)?;
     let each = || (0..queries.n()).map(|query| queries.row(query));
     let mask = request.mask.map(BitMask::from_bytes);
     let allowed = mask.as_ref().map_or(rows.n(), BitMask::count);
     let k = request.k.min(allowed);
     if k == 0 {
-        return Ok(Some(vec![Hits::default(); queries.n()]));
+        return Ok(None);
     }
     let level = request.level;
     let coded = |query: &[f32]| match (CodedQuery::new(query, level), codes.distances()) {
@@ -117,7 +164,6 @@ fn search_from(
         (coded, false) => coded,
     };
     let coded: Vec<CodedQuery> = each().map(coded).collect();
-    let shifts = shifts(&segments, queries, &coded, level);
     let within = request.within.unwrap_or(f64::NEG_INFINITY);
     let best = |(query, coded): (_, &CodedQuery)| Best {
         query,
@@ -130,14 +176,54 @@ fn search_from(
         scored: Vec::new(),
         known: Vec::new(),
     };
-    let mut best: Vec<Best<'_>> = each().zip(&coded).map(best).collect();
-    let n = rows.n();
-    let front = request.front;
-    let task = Task { kernel: Kernel::of(level), segments, n, mask, allowed, queries: coded, shifts, k, front };
-    let guess = if guesses { task.guess() } else { f32::NEG_INFINITY };
+    let best = each().zip(&coded).map(best).collect();
+    let task = Task {
+        kernel: Kernel::of(level),
+        n: rows.n(),
+        mask,
+        allowed,
+        shifts: shifts(published.tail(), queries, &coded, level),
+        queries: coded,
+        raw: queries.data().to_vec(),
+        level,
+        order: Vec::new(),
+        k,
+        front: request.front,
+        rows: published,
+    };
+    Ok(Some((task, best)))
+}
+
+/// The lists in the order in which an only query reads them, with its bound of each list's scores, in its units.
+fn order(task: &Task, distances: bool) -> Vec<(u32, f32)> {
+    match (&task.rows.lists, &*task.queries) {
+        (Some(lists), [coded]) if coded.unit > 0.0 => {
+            let upper = |upper: f32| ((f64::from(upper) / coded.unit) as f32).next_up();
+            let all = lists.promising((&task.raw, coded), distances, task.level);
+            all.into_iter().map(|estimate| (estimate.list, upper(estimate.upper))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Search with a guessed floor or none; None where too few rows reach the guess, so that others may be missing.
+fn search_from(
+    codes: &Codes,
+    queries: Rows<'_>,
+    rows: Pieces<'_>,
+    request: Request<'_>,
+    (room, guesses): (usize, bool),
+) -> Result<Option<Vec<Hits>>> {
+    let Some((mut task, mut best)) = begin(codes, queries, rows, request)? else {
+        return Ok(Some(vec![Hits::default(); queries.n()]));
+    };
+    task.order = order(&task, codes.distances());
+    let k = task.k;
+    // Lists with the best rows come first.
+    let guess = if guesses && task.order.is_empty() { task.guess() } else { f32::NEG_INFINITY };
     let floors: Vec<f32> = best.iter().map(|best| best.floor().max(guess)).collect();
+    let bytes = task.allowed * lines(rows.d()) * LINE;
     let work = Arc::new(Work::new(task, &floors, room));
-    let bytes = allowed * lines(rows.d()) * LINE;
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
     // To read a row from a file takes longer than what its score spares the scan.
     let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
@@ -161,11 +247,18 @@ fn search_from(
     Ok(Some(results))
 }
 
-fn check(codes: &Codes, coded: usize, queries: Rows<'_>, rows: Pieces<'_>, request: Request<'_>) -> Result<()> {
+fn check(
+    codes: &Codes,
+    published: &Published,
+    queries: Rows<'_>,
+    rows: Pieces<'_>,
+    request: Request<'_>,
+) -> Result<()> {
+    let (coded, listed) = (published.len(), published.lists.as_ref().map_or(0, |lists| lists.rows));
     if rows.d() != codes.d() {
         return Err(Error::Length { what: "a row", got: rows.d(), wanted: codes.d() });
     }
-    if rows.n() > coded {
+    if rows.n() > coded || rows.n() < listed {
         return Err(Error::Length { what: "rows", got: rows.n(), wanted: coded });
     }
     match request.mask {
@@ -199,7 +292,7 @@ fn threads(bytes: usize, queries: usize) -> usize {
 }
 
 /// The exact end of a search.
-struct Best<'a> {
+pub(super) struct Best<'a> {
     query: &'a [f32],
     rows: Pieces<'a>,
     k: usize,
@@ -218,7 +311,7 @@ impl Best<'_> {
     ///
     /// The k-th best score is the highest floor there is: by bounds of whole codes it would lie an error lower, and half
     /// as many rows again would be left over by their upper four bits.
-    fn learn(&mut self, fresh: &[Kept]) -> f32 {
+    pub(super) fn learn(&mut self, fresh: &[Kept]) -> f32 {
         let least = self.least(&self.scored);
         let mut fresh: Vec<Kept> = fresh.iter().copied().filter(|kept| self.reaches(kept, least)).collect();
         if fresh.len() > self.k {
@@ -240,7 +333,7 @@ impl Best<'_> {
     ///
     /// The k rows with the highest upper bounds come first: their exact scores set a floor one error margin higher than
     /// the scan could, and most of the others never have to be read.
-    fn find(&mut self, mut kept: Vec<Kept>, floor: f32) -> Result<()> {
+    pub(super) fn find(&mut self, mut kept: Vec<Kept>, floor: f32) -> Result<()> {
         prune(&mut kept, self.k, floor);
         self.known.sort_unstable();
         kept.retain(|kept| self.known.binary_search(&kept.row).is_err());
@@ -281,6 +374,15 @@ impl Best<'_> {
             self.scored = scored;
             Ok(self.floor())
         })
+    }
+
+    pub(super) fn is_by_distance(&self) -> bool {
+        matches!(self.measure, Measure::Distance { .. })
+    }
+
+    /// The score that a row needs to be among the best, as lists estimate scores; once they were found.
+    pub(super) fn reached(&self) -> f32 {
+        (self.product(self.least(&self.scored)) as f32).next_down()
     }
 
     /// The k best, once they were found.

@@ -31,6 +31,8 @@ pub(super) struct Coded {
 #[derive(Clone, Debug)]
 pub(super) struct Segment {
     first: usize,
+    /// The rows of the whole that these are; None if they are consecutive.
+    rows: Option<Array<u32>>,
     centre: Arc<Centre>,
     coded: Coded,
     /// True if later rows get a segment of their own, as those after a mapped one do.
@@ -72,17 +74,33 @@ impl Segment {
             norms: column(|row| row.norm),
             halves: if distances { halves(rows, from..to).into() } else { Array::default() },
         };
-        Self { first, centre, coded, closed: false }
+        Self { first, rows: None, centre, coded, closed: false }
+    }
+
+    /// Code some rows of the whole, which `gathered` holds in their order, as a list.
+    pub(super) fn listed(
+        of: Vec<u32>,
+        centre: Arc<Centre>,
+        gathered: Rows<'_>,
+        (kernel, distances): (Kernel, bool),
+    ) -> Self {
+        let coded = Self::coded(0, centre, gathered, (0, gathered.n()), (kernel, distances));
+        Self { rows: Some(of.into()), closed: true, ..coded }
     }
 
     /// Rows that were coded before, whose columns fit each other.
     pub(super) fn closed(first: usize, centre: Arc<Centre>, coded: Coded) -> Self {
-        Self { first, centre, coded, closed: true }
+        Self { first, rows: None, centre, coded, closed: true }
+    }
+
+    /// As [`Segment::closed`], of rows of the whole that need not be consecutive.
+    pub(super) fn closed_list(of: Array<u32>, centre: Arc<Centre>, coded: Coded) -> Self {
+        Self { rows: Some(of), ..Self::closed(0, centre, coded) }
     }
 
     /// Add rows that were coded elsewhere, with the same centre.
     pub(super) fn extend(&mut self, more: &Self) {
-        let (own, more) = (&mut self.coded, &more.coded);
+        let (own, more_rows, more) = (&mut self.coded, &more.rows, &more.coded);
         own.high.to_mut().extend_from_slice(&more.high);
         own.low.to_mut().extend_from_slice(&more.low);
         own.scales.to_mut().extend_from_slice(&more.scales);
@@ -90,6 +108,9 @@ impl Segment {
         own.residuals.to_mut().extend_from_slice(&more.residuals);
         own.norms.to_mut().extend_from_slice(&more.norms);
         own.halves.to_mut().extend_from_slice(&more.halves);
+        if let (Some(rows), Some(others)) = (&mut self.rows, more_rows) {
+            rows.to_mut().extend_from_slice(others);
+        }
     }
 
     /// The centre for rows that come after these: their mean, once there are enough of them.
@@ -121,7 +142,22 @@ impl Segment {
         self.first
     }
 
-    /// The row after the last.
+    /// The rows of the whole that these are; None if they are consecutive.
+    pub(super) fn rows(&self) -> Option<&Array<u32>> {
+        self.rows.as_ref()
+    }
+
+    /// The row of the whole at a position.
+    pub(super) fn row(&self, at: usize) -> usize {
+        self.rows.as_ref().map_or_else(|| self.first + at, |rows| rows[at] as usize)
+    }
+
+    /// The number of rows below row `n` of the whole; a list has no others.
+    pub(super) fn below(&self, n: usize) -> usize {
+        if self.rows.is_some() { self.len() } else { self.len().min(n.saturating_sub(self.first)) }
+    }
+
+    /// The row after the last, of consecutive ones.
     pub(super) fn end(&self) -> usize {
         self.first + self.len()
     }
@@ -164,8 +200,9 @@ impl Segment {
     /// The memory of its own that it takes: next to none where it is mapped.
     pub(super) fn size_bytes(&self) -> usize {
         let Coded { high, low, scales, roughs, residuals, norms, halves } = &self.coded;
-        let floats = [scales, roughs, residuals, norms, halves];
-        high.owned_bytes() + low.owned_bytes() + floats.iter().map(|column| column.owned_bytes()).sum::<usize>()
+        let floats =
+            [scales, roughs, residuals, norms, halves].iter().map(|column| column.owned_bytes()).sum::<usize>();
+        high.owned_bytes() + low.owned_bytes() + floats + self.rows.as_ref().map_or(0, Array::owned_bytes)
     }
 }
 

@@ -28,6 +28,8 @@ const UNIT_BYTES: usize = 400 << 10;
 pub(super) struct Work {
     task: Task,
     chunks: Vec<Chunk>,
+    /// The chunks of each unit.
+    units: Vec<Range<usize>>,
     next: AtomicUsize,
     /// Per query, the highest floor that any thread has found, as [`key`].
     floors: Vec<AtomicI32>,
@@ -70,22 +72,23 @@ pub(super) fn room(queries: usize, k: usize) -> usize {
 impl Work {
     /// A task with a floor to begin with and room for `room` rows of each query.
     pub(super) fn new(task: Task, floors: &[f32], room: usize) -> Self {
-        let chunks = chunks(&task);
+        let (chunks, units) = chunks(&task);
         let found = task.queries.chunks(TILE).map(|tile| {
-            Mutex::new(Found { delivered: vec![false; chunks.len()], kept: vec![Some(Vec::new()); tile.len()] })
+            Mutex::new(Found { delivered: vec![false; units.len()], kept: vec![Some(Vec::new()); tile.len()] })
         });
         Self {
             found: found.collect(),
             next: AtomicUsize::new(0),
             floors: floors.iter().map(|&floor| AtomicI32::new(key(floor))).collect(),
             chunks,
+            units,
             room,
             task,
         }
     }
 
     pub(super) fn units(&self) -> usize {
-        self.chunks.len() * self.found.len()
+        self.units.len() * self.found.len()
     }
 
     /// Take units until none is left.
@@ -96,7 +99,7 @@ impl Work {
             if unit >= self.units() {
                 return;
             }
-            self.unit(unit / self.chunks.len(), unit % self.chunks.len(), &mut state, learn);
+            self.unit(unit / self.units.len(), unit % self.units.len(), &mut state, learn);
         }
     }
 
@@ -106,9 +109,9 @@ impl Work {
     pub(super) fn finish(&self, learn: &mut Learn<'_>) -> Vec<(Option<Vec<Kept>>, f32)> {
         let mut state = State::new();
         for unit in 0..self.units() {
-            let (tile, chunk) = (unit / self.chunks.len(), unit % self.chunks.len());
-            if !self.found(tile).delivered[chunk] {
-                self.unit(tile, chunk, &mut state, learn);
+            let (tile, unit) = (unit / self.units.len(), unit % self.units.len());
+            if !self.found(tile).delivered[unit] {
+                self.unit(tile, unit, &mut state, learn);
             }
         }
         let kept = (0..self.found.len()).flat_map(|tile| std::mem::take(&mut self.found(tile).kept));
@@ -140,8 +143,8 @@ impl Work {
         tile * TILE..self.task.queries.len().min((tile + 1) * TILE)
     }
 
-    /// Scan one chunk for one tile and deliver what was found.
-    fn unit(&self, tile: usize, chunk: usize, state: &mut State, learn: &mut Learn<'_>) {
+    /// Scan the chunks of a unit for one tile and deliver what was found.
+    fn unit(&self, tile: usize, unit: usize, state: &mut State, learn: &mut Learn<'_>) {
         let queries = self.queries(tile);
         if state.tile != tile {
             state.tile = tile;
@@ -151,7 +154,17 @@ impl Work {
         for (keep, floor) in state.keeps.iter_mut().zip(&self.floors[queries.clone()]) {
             keep.lift(unkey(floor.load(Ordering::Relaxed)));
         }
-        self.task.scan(&self.chunks[chunk], queries.clone(), &mut state.keeps, &mut state.scratch);
+        let chunks = &self.chunks[self.units[unit].clone()];
+        for (i, chunk) in chunks.iter().enumerate() {
+            if let Some(next) = chunks.get(i + 1)
+                && next.segment < self.task.rows.listed()
+            {
+                self.task.fetch(next.segment);
+            }
+            if state.keeps.iter().any(|keep| chunk.upper >= keep.floor()) {
+                self.task.scan(chunk, queries.clone(), &mut state.keeps, &mut state.scratch);
+            }
+        }
         for (query, (keep, fresh)) in queries.clone().zip(state.keeps.iter_mut().zip(&mut state.fresh)) {
             fresh.clear();
             keep.drain(fresh);
@@ -159,7 +172,7 @@ impl Work {
             self.floors[query].fetch_max(key(keep.floor()), Ordering::Relaxed);
         }
         let mut found = self.found(tile);
-        if !std::mem::replace(&mut found.delivered[chunk], true) {
+        if !std::mem::replace(&mut found.delivered[unit], true) {
             for ((slot, fresh), keep) in found.kept.iter_mut().zip(&state.fresh).zip(&state.keeps) {
                 let Some(kept) = slot else { continue };
                 if kept.len() + fresh.len() <= self.room {
@@ -183,17 +196,31 @@ impl Job for Work {
     }
 }
 
-/// Cut the segments into chunks that take about the same time.
-fn chunks(task: &Task) -> Vec<Chunk> {
+/// Cut the segments into chunks, and put chunks together into units that take about the same time.
+fn chunks(task: &Task) -> (Vec<Chunk>, Vec<Range<usize>>) {
     let lines = task.queries.first().map_or(1, |query| query.lines.len() / 2);
     // Where few rows are allowed, a chunk spans more of them.
     let density = task.allowed.max(1) as f64 / task.n.max(1) as f64;
     let rows = ((UNIT_BYTES / (lines * LINE)) as f64 / density) as usize;
     let rows = rows.next_multiple_of(BLOCK).max(4 * BLOCK);
-    let mut chunks = Vec::new();
-    for (segment, part) in task.segments.iter().enumerate() {
-        let end = part.len().min(task.n.saturating_sub(part.first()));
-        chunks.extend((0..end).step_by(rows).map(|from| Chunk { segment, rows: from..end.min(from + rows) }));
+    let (mut chunks, mut units, mut begun, mut size) = (Vec::new(), Vec::new(), 0, 0);
+    let (listed, all) = (task.rows.listed(), task.rows.segments.len());
+    let others = (listed..all).chain(if task.order.is_empty() { 0..listed } else { 0..0 });
+    let others = others.map(|segment| (segment, f32::INFINITY));
+    for (segment, upper) in others.chain(task.order.iter().map(|&(list, upper)| (list as usize, upper))) {
+        let end = task.rows.segments[segment].below(task.n);
+        for from in (0..end).step_by(rows) {
+            let part = from..end.min(from + rows);
+            if size > 0 && size + part.len() > rows {
+                units.push(begun..chunks.len());
+                (begun, size) = (chunks.len(), 0);
+            }
+            size += part.len();
+            chunks.push(Chunk { segment, rows: part, upper });
+        }
     }
-    chunks
+    if begun < chunks.len() {
+        units.push(begun..chunks.len());
+    }
+    (chunks, units)
 }

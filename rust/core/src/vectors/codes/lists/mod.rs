@@ -1,0 +1,177 @@
+//! Lists: rows that lie near each other, coded less their mean, so that a search may read the lists near the query alone.
+//!
+//! A list knows its mean `c`, the mean square `R^2` of its rows' distances from it, and the largest of them, `m`. For a
+//! query `q` the scores of its rows lie about `q . c` and at most `|q| m` above it, which rules lists out for certain.
+//! Far fewer can hold a row that reaches a score `t` by chance: their rows' scores are taken as normal, with deviation
+//! `s |q| R`, where `s` is measured when the lists are built ([`trial`]). So a list of `n` rows is expected to hold
+//! `n Q((t - q . c) / (s |q| R))` better ones, and a search ends when all lists left are expected to hold few ([`probe`]).
+//!
+//! By distance the scores are `|q|^2 - |q - x|^2` over 2, which lie about `(|q|^2 - |q - c|^2 - R^2) / 2`, and `|q - c|`
+//! stands for `|q|`.
+
+mod arrange;
+mod cluster;
+mod file;
+mod probe;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::sync::Arc;
+
+use super::Codes;
+use super::kernel::Kernel;
+use super::line::{At, BLOCK};
+use super::quantise::CodedQuery;
+use super::segment::Segment;
+use crate::error::Result;
+use crate::simd::Level;
+use crate::vectors::{Rows, dot};
+use trial::Trial;
+
+pub(super) use probe::{Lean, probe};
+
+/// Deviations above the mean score that promise a good row.
+const PROMISE: f32 = 2.0;
+
+/// The lists of the first segments of some codes.
+#[derive(Debug)]
+pub(super) struct Lists {
+    /// The rows that were there when the lists were made, dead ones too.
+    pub(super) rows: usize,
+    /// Codes of the lists' means, by distance.
+    centres: Codes,
+    shapes: Vec<Shape>,
+    trial: Trial,
+}
+
+/// The extent of a list.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// The squared length of its mean.
+    square: f32,
+    /// The mean square of its rows' distances from it.
+    spread: f32,
+    /// At least the largest distance.
+    reach: f32,
+}
+
+/// The scores that a query can expect of a list, in float32; a product, or a distance as [`super::quantise`] bounds it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    pub(super) list: u32,
+    pub(super) mean: f32,
+    /// The standard deviation of its rows' scores.
+    pub(super) deviation: f32,
+    /// At least the score of each row.
+    pub(super) upper: f32,
+}
+
+impl Lists {
+    /// The number of lists.
+    pub(super) fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        self.centres.size_bytes() + self.shapes.capacity() * size_of::<Shape>()
+    }
+
+    /// Describe lists, given their segments; `rows` is the number of rows, dead ones too.
+    fn of(rows: usize, segments: &[Arc<Segment>], d: usize, trial: Trial) -> Result<Self> {
+        let centres = Codes::of_distances(d)?;
+        let means: Vec<f32> = segments.iter().flat_map(|list| list.centre().components()).copied().collect();
+        centres.append(Rows::new(&means, segments.len(), d)?)?;
+        let shape = |list: &Arc<Segment>| {
+            let norms = list.fine().norms;
+            let spread = norms.iter().map(|&norm| f64::from(norm).powi(2)).sum::<f64>() / norms.len().max(1) as f64;
+            let reach = norms.iter().fold(0.0_f32, |reach, &norm| reach.max(norm));
+            let mean = list.centre().components();
+            Shape { square: dot(mean, mean) as f32, spread: spread as f32, reach }
+        };
+        Ok(Self { rows, centres, shapes: segments.iter().map(shape).collect(), trial })
+    }
+
+    /// Estimate the scores of every list.
+    pub(super) fn estimates(
+        &self,
+        (query, coded): (&[f32], &CodedQuery),
+        distances: bool,
+        level: Level,
+        scale: f32,
+    ) -> Vec<Estimate> {
+        let square = dot(query, query);
+        let (scale, length) = (scale.sqrt(), square.sqrt() as f32);
+        let mut estimates = Vec::with_capacity(self.len());
+        let (kernel, unit) = (Kernel::of(level), coded.unit as f32);
+        for segment in self.centres.published().segments.iter() {
+            let scores = coded.fine(segment.centre().shift(query, coded, level));
+            let (planes, of, mut products) = (segment.planes(), segment.fine(), [0; BLOCK]);
+            for from in (0..segment.len()).step_by(BLOCK) {
+                let products = &mut products[..BLOCK.min(segment.len() - from)];
+                kernel.whole(coded, planes, At::Run(from), true, products);
+                for (i, &product) in (from..).zip(&*products) {
+                    let shape = self.shapes[estimates.len()];
+                    let middle = scores.middle(product, of.scales[i]) * unit;
+                    let error = scores.error(of.residuals[i], of.norms[i]) * unit;
+                    let (mean, away, upper) = if distances {
+                        let away = (square as f32 - 2.0 * middle + shape.square).max(0.0);
+                        let nearest = ((away - 2.0 * error).max(0.0).sqrt() - shape.reach).max(0.0);
+                        (
+                            (square as f32 - away - shape.spread) / 2.0,
+                            away.sqrt(),
+                            (square as f32 - nearest * nearest) / 2.0,
+                        )
+                    } else {
+                        (middle, length, middle + error + length * shape.reach)
+                    };
+                    // Roundings of these few steps, and more.
+                    let upper = upper + (upper.abs() + square as f32 + shape.square) * 16.0 * f32::EPSILON;
+                    let deviation = (scale * away * shape.spread.sqrt()).max(f32::MIN_POSITIVE);
+                    estimates.push(Estimate { list: estimates.len() as u32, mean, deviation, upper });
+                }
+            }
+        }
+        estimates
+    }
+
+    /// All lists, the most promising first.
+    pub(super) fn promising(&self, query: (&[f32], &CodedQuery), distances: bool, level: Level) -> Vec<Estimate> {
+        let mut all = self.estimates(query, distances, level, self.trial.scale);
+        all.sort_unstable_by(|a, b| b.promise().total_cmp(&a.promise()));
+        all
+    }
+
+    /// The lists whose rows' mean score is highest, best first.
+    fn nearest(&self, query: &[f32], count: usize, distances: bool, level: Level) -> Vec<usize> {
+        let mut all = self.estimates((query, &CodedQuery::new(query, level)), distances, level, 0.0);
+        all.sort_unstable_by(|a, b| b.mean.total_cmp(&a.mean));
+        all.iter().take(count).map(|estimate| estimate.list as usize).collect()
+    }
+
+    /// The leaning of a search that is to find this share of the best rows.
+    pub(super) fn lean(&self, recall: f64) -> Lean {
+        Lean { doubt: self.trial.doubt(recall), scale: self.trial.scale }
+    }
+}
+
+impl Estimate {
+    /// The number that lists are compared by before a score is known.
+    fn promise(&self) -> f32 {
+        self.mean + PROMISE * self.deviation
+    }
+
+    /// The probability that a row of the list reaches a score.
+    pub(super) fn tail(&self, score: f32) -> f32 {
+        tail((score - self.mean) / self.deviation)
+    }
+}
+
+/// The upper tail of the normal distribution, within a hundredth of its value.
+///
+/// Börjesson and Sundberg, Simple approximations of the error function Q(x) for communications applications, 1979.
+fn tail(z: f32) -> f32 {
+    let x = z.abs();
+    let upper = (-x * x / 2.0).exp() / ((0.661 * x + 0.339 * (x * x + 5.51).sqrt()) * std::f32::consts::TAU.sqrt());
+    if z.is_nan() || z < 0.0 { 1.0 - upper } else { upper }
+}

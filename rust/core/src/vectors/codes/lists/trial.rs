@@ -1,0 +1,105 @@
+//! A trial of new lists: what their own rows, as queries, show of the scores to expect, and of the recall to be had.
+
+use super::super::search::leant;
+use super::super::{Codes, Request, top_k_batch_coded};
+use super::cluster::{gathered, spread};
+use super::probe::Lean;
+use crate::error::Result;
+use crate::simd::Level;
+use crate::vectors::{Hits, Pieces, Rows, dot};
+
+/// Rows that are asked for, and the neighbours that each should have.
+const QUERIES: usize = 256;
+const K: usize = 10;
+/// Lists per query whose rows' scores are compared with the expected ones.
+const NEAR: usize = 24;
+/// Better rows that lists left unread may hold, by the number of rows wanted: the doubt of a search.
+const DOUBTS: [f32; 9] = [0.5, 0.25, 0.12, 0.06, 0.03, 0.012, 0.004, 0.001, 0.000_1];
+/// Deviations of a recall by chance that its estimate is lowered by.
+const CAUTION: f64 = 1.0;
+
+/// What a trial measured.
+#[derive(Clone, Debug)]
+pub(super) struct Trial {
+    /// The rows that the lists were made of.
+    pub(super) rows: usize,
+    /// The mean square of `(q . r) / (|q| |r|)`, `r` a row less its list's mean.
+    pub(super) scale: f32,
+    /// The recall that each of [`DOUBTS`] reached; empty if nothing was tried.
+    pub(super) recalls: Vec<f32>,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self { rows: 0, scale: 1.0, recalls: Vec::new() }
+    }
+}
+
+impl Trial {
+    /// Try new lists on some of their rows.
+    pub(super) fn of(codes: &Codes, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
+        let d = rows.d();
+        let asked = spread(living, QUERIES);
+        let data = gathered(rows, &asked)?;
+        let queries = Rows::new(&data, asked.len(), d)?;
+        let mut trial = Self { rows: living.len(), ..Self::default() };
+        if asked.is_empty() {
+            return Ok(trial);
+        }
+        trial.scale = scale(codes, queries, rows)?;
+        // A row finds itself, so one more is asked for.
+        let request = Request { k: K + 1, mask: None, level: Level::best(), threads, within: None, front: None };
+        let exact = top_k_batch_coded(codes, queries, rows, request)?;
+        for doubt in DOUBTS {
+            let lean = Lean { doubt, scale: trial.scale };
+            let mut recalls = Vec::with_capacity(asked.len());
+            for (i, exact) in exact.iter().enumerate() {
+                let (hits, _) = leant(codes, queries.row(i), rows, request, lean)?;
+                recalls.push(recall(&hits, exact, asked[i] as usize));
+            }
+            let (count, mean) = (recalls.len() as f64, recalls.iter().sum::<f64>() / recalls.len() as f64);
+            let variance = recalls.iter().map(|recall| (recall - mean).powi(2)).sum::<f64>() / count;
+            trial.recalls.push((mean - CAUTION * (variance / count).sqrt()) as f32);
+        }
+        Ok(trial)
+    }
+
+    /// The largest doubt that reached a recall; 0 if none did, so that only what is certain is left out.
+    pub(super) fn doubt(&self, recall: f64) -> f32 {
+        let reached = self.recalls.iter().zip(DOUBTS).find(|(reached, _)| f64::from(**reached) >= recall);
+        reached.map_or(0.0, |(_, doubt)| doubt)
+    }
+}
+
+/// The share of the exact rows that were returned, the row itself left out; ties count by their scores.
+fn recall(hits: &Hits, exact: &Hits, own: usize) -> f64 {
+    let others: Vec<f64> =
+        exact.rows.iter().zip(&exact.scores).filter(|(row, _)| **row != own).map(|(_, &score)| score).take(K).collect();
+    let Some(&least) = others.last() else { return 1.0 };
+    let reached = hits.rows.iter().zip(&hits.scores).filter(|&(&row, &score)| row != own && score >= least).count();
+    reached.min(others.len()) as f64 / others.len() as f64
+}
+
+/// The mean square of `(q . r) / (|q| |r|)` over lists near each query, by distance with `q` less the list's mean.
+fn scale(codes: &Codes, queries: Rows<'_>, rows: Pieces<'_>) -> Result<f32> {
+    let published = codes.published();
+    let Some(lists) = &published.lists else { return Ok(1.0) };
+    let (mut sum, mut weight, mut buffer) = (0.0, 0.0, Vec::new());
+    for i in 0..queries.n() {
+        let query = queries.row(i);
+        for list in lists.nearest(query, NEAR, codes.distances(), Level::best()).into_iter().skip(1) {
+            let segment = &published.segments[list];
+            let centre = segment.centre().components();
+            let from: Vec<f32> =
+                if codes.distances() { query.iter().zip(centre).map(|(q, c)| q - c).collect() } else { query.to_vec() };
+            let square = dot(&from, &from);
+            for row in segment.rows().into_iter().flat_map(|rows| rows.iter()) {
+                let rest: Vec<f32> =
+                    rows.row(*row as usize, &mut buffer)?.iter().zip(centre).map(|(x, c)| x - c).collect();
+                sum += dot(&from, &rest).powi(2);
+                weight += square * dot(&rest, &rest);
+            }
+        }
+    }
+    Ok(if weight > 0.0 { (sum / weight) as f32 } else { 1.0 })
+}
