@@ -31,6 +31,7 @@ from vaults import prepared
 SECTIONS = {
     "vectors": None,
     "index": 1,
+    "lists": None,
     "fulltext": 1,
     "tfidf": None,
     "fusion": 1,

@@ -189,20 +189,28 @@ def real(n: int, bars: dict[str, float], *, offset: float = 0) -> Callable[[str]
     """Rows between real embeddings, and real questions; with an offset they share a direction, as with many models."""
 
     def make(name: str) -> Case | None:
-        data = Path(os.environ.get("SEPTET_DATA", Path(__file__).parents[2] / "shared"))
-        file = data / "data" / "cranfield" / "embeddings.npz"
-        if not file.exists():
+        both, rng = embeddings(), np.random.default_rng(2)
+        if both is None:
             return None
-        embeddings, rng = np.load(file), np.random.default_rng(2)
-        docs = embeddings["docs"].astype(np.float32)
-        docs = docs[docs.any(axis=1)]
+        docs, asked = both
         a, b, c = (docs[rng.integers(0, len(docs), n)] for _ in range(3))
         common = offset * rng.standard_normal(docs.shape[1]).astype(np.float32) / np.float32(np.sqrt(docs.shape[1]))
-        questions = _core.unit_rows(embeddings["queries"].astype(np.float32) + common)
+        questions = _core.unit_rows(asked + common)
         rows = _core.unit_rows(a + np.float32(0.5) * (b - c) + common)
         return Case(name, rows, questions[:, np.newaxis], bars=bars)
 
     return make
+
+
+def embeddings() -> tuple[np.ndarray, np.ndarray] | None:
+    """Return real documents and questions as float32 rows; None without the collection."""
+    data = Path(os.environ.get("SEPTET_DATA", Path(__file__).parents[2] / "shared"))
+    file = data / "data" / "cranfield" / "embeddings.npz"
+    if not file.exists():
+        return None
+    both = np.load(file)
+    documents = both["docs"].astype(np.float32)
+    return documents[documents.any(axis=1)], both["queries"].astype(np.float32)
 
 
 Make = Callable[[str], "Case | None"]

@@ -4,13 +4,14 @@
 >>> index.add(vectors)
 >>> ids, scores = index.search(query, 10)
 
-Results are always exact: ids, order and scores are those of a scan in float64 of the float32 vectors, for cosines of
-the vectors at length 1.
+Results are exact unless ``recall`` is passed: ids, order and scores are those of a scan in float64 of the float32
+vectors, for cosines of the vectors at length 1.
 """
 
 from __future__ import annotations
 
-from septet.index.checks import Metric, Nearest, VectorIds
-from septet.index.vector_index import VectorIndex, top_k
+from septet.index.checks import ApproximateNearest, Metric, Nearest, VectorIds
+from septet.index.matrix import top_k
+from septet.index.vector_index import VectorIndex
 
-__all__ = ["Metric", "Nearest", "VectorIds", "VectorIndex", "top_k"]
+__all__ = ["ApproximateNearest", "Metric", "Nearest", "VectorIds", "VectorIndex", "top_k"]

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import filterfalse
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import QueryError, VectorError
-from septet.inputs.arguments import exact, listed, shown, utf8, whole
+from septet.inputs.arguments import exact, listed, real, shown, utf8, whole
 from septet.model.vector import MOST_DIMENSIONS, numbers
 
 Rows = NDArray[np.float32]
 #: Ids or row numbers, and scores.
 Nearest = tuple[NDArray[Any], NDArray[np.float64]]
+
+
+class ApproximateNearest(NamedTuple):
+    """Result of a search with ``recall``: ids and scores as of an exact search.
+
+    Attributes:
+        certain: True if these are the best vectors for certain; booleans ``(q,)`` for several queries.
+    """
+
+    ids: NDArray[Any]
+    scores: NDArray[np.float64]
+    certain: bool | NDArray[np.bool_]
+
+
 #: One id, or several.
 VectorIds: TypeAlias = int | str | Sequence[int] | Sequence[str] | NDArray[Any]
 #: Comparison of vectors.
@@ -94,6 +108,16 @@ def mask_of(value: ArrayLike | None, n: int) -> NDArray[np.bool_] | None:
 def count(value: int, least: int, name: str) -> int:
     """Check a count; large values are capped."""
     return min(whole(value, name, QueryError, least), MOST)
+
+
+def share(recall: float, radius: float | None) -> float:
+    """Check a recall, which no radius goes with."""
+    if radius is not None:
+        raise QueryError("recall does not go with radius: a search by radius is exact")
+    value = real(recall, "recall", QueryError)
+    if not 0 < value <= 1:
+        raise QueryError(f"recall is {shown(recall)}: wanted more than 0 and at most 1")
+    return value
 
 
 def id_list(value: object, error: type[Exception], name: str = "ids") -> list[int] | list[str]:

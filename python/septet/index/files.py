@@ -80,6 +80,9 @@ def save(state: State, path: str | os.PathLike[str]) -> None:
 
 
 def _write(state: State, target: Path) -> None:
+    if state.names.dead and state.codes.lists:
+        # Lists hold positions, which change without the removed vectors.
+        state = state.dense()
     names, d = state.names, state.codes.dimensions
     positions = names.positions()
     codes = _core.Codes(d, distances=state.metric == "l2") if names.dead else state.codes

@@ -180,6 +180,9 @@ PAGE_ROWS = 8_192
 UNIT_TOLERANCE = 1e-5
 #: Minimum removed vectors before compaction.
 LEAST_DEAD = 1_024
+#: Vectors added after the lists before these absorb them: at least this number, and this share of all.
+LEAST_UNLISTED = 16_384
+UNLISTED_SHARE = 32
 
 
 class State(NamedTuple):
@@ -245,7 +248,14 @@ class State(NamedTuple):
         self.growing.cut(len(self.more))
         self.growing.append(rows)
         codes.append(rows)
-        return self._replace(codes=codes, more=self.growing.view(), names=names)
+        after = self._replace(codes=codes, more=self.growing.view(), names=names)
+        full = codes.lists and codes.unlisted > max(LEAST_UNLISTED, after.n // UNLISTED_SHARE)
+        return after.arranged(absorb=True) if full else after
+
+    def arranged(self, *, absorb: bool, threads: int | None = None) -> State:
+        """Return the state with codes in lists; with ``absorb``, existing lists take in the vectors in none."""
+        alive = self.names.living() if self.names.dead else None
+        return self._replace(codes=self.codes.arranged(self.rows, alive, absorb=absorb, threads=threads))
 
     def coded(self, path: str = "the index") -> _core.Codes:
         """Encode all rows; raise StoreError for one that is not finite or, for cosines, not of length 1."""
@@ -266,8 +276,12 @@ class State(NamedTuple):
     def compacted(self) -> State:
         """Return a state in memory without the removed vectors, if more than half were removed."""
         names = self.names
-        if names.dead < LEAST_DEAD or 2 * names.dead <= names.n:
-            return self
+        return self if names.dead < LEAST_DEAD or 2 * names.dead <= names.n else self.dense()
+
+    def dense(self) -> State:
+        """Return a state in memory without the removed vectors, in lists if this one is."""
+        names = self.names
         positions = names.positions()
         empty = State.empty(self.metric, self.codes.dimensions)
-        return empty.added(self.read_at(positions), VectorNames.of(names.at(positions), names.fresh))
+        state = empty.added(self.read_at(positions), VectorNames.of(names.at(positions), names.fresh))
+        return state.arranged(absorb=False) if self.codes.lists else state

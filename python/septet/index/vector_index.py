@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: an index of vectors with ids, and the rows of a matrix."""
+"""Nearest neighbours: an index of vectors with ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from septet import _core
 from septet.errors import EntryNotFound, QueryError, VectorError
 from septet.index import checks, files
-from septet.index.checks import Metric, Nearest, VectorIds
+from septet.index.checks import ApproximateNearest, Metric, Nearest, VectorIds
 from septet.index.state import Places, State, VectorNames, shown_ids
 from septet.inputs.arguments import exact, flag, real, shown, whole
 from septet.model.vector import MOST_DIMENSIONS
@@ -24,7 +24,8 @@ DEFAULT_K = 10
 
 
 class VectorIndex:
-    """Vectors with ids and 8-bit codes, searched exactly. Threads may search while another adds and removes.
+    """Vectors with ids and 8-bit codes, searched exactly or with a recall. Threads may search while another adds and
+    removes.
 
     Ids are 64-bit integers or texts, all of one type, or integers assigned automatically, from 0. The index is in
     insertion order: iteration, ``ids``, masks and ties follow it. A replaced vector moves to the end.
@@ -206,6 +207,7 @@ class VectorIndex:
         ids: VectorIds | None = None,
         mask: ArrayLike | None = None,
         radius: None = None,
+        recall: None = None,
         threads: int | None = None,
     ) -> Nearest: ...
 
@@ -217,7 +219,21 @@ class VectorIndex:
         *,
         ids: VectorIds | None = None,
         mask: ArrayLike | None = None,
+        radius: None = None,
+        recall: float,
+        threads: int | None = None,
+    ) -> ApproximateNearest: ...
+
+    @overload
+    def search(
+        self,
+        query: ArrayLike,
+        k: int | None = None,
+        *,
+        ids: VectorIds | None = None,
+        mask: ArrayLike | None = None,
         radius: float,
+        recall: None = None,
         threads: int | None = None,
     ) -> Nearest | list[Nearest]: ...
 
@@ -229,9 +245,10 @@ class VectorIndex:
         ids: VectorIds | None = None,
         mask: ArrayLike | None = None,
         radius: float | None = None,
+        recall: float | None = None,
         threads: int | None = None,
-    ) -> Nearest | list[Nearest]:
-        """Find the ``k`` best vectors, exactly.
+    ) -> Nearest | ApproximateNearest | list[Nearest]:
+        """Find the ``k`` best vectors, exactly unless ``recall`` is passed.
 
         Scores equal those of a float64 scan of the float32 vectors and query, for ``cosine`` both normalized in
         float32; ties are in index order. (For ``l2``, ties have equal squared distances.)
@@ -243,19 +260,24 @@ class VectorIndex:
             mask: booleans ``(len(index),)``, true where a vector may be returned, in the order of ``index.ids``; a
                 sparse mask is faster.
             radius: only vectors with at least this score or, for ``l2``, at most this squared distance.
+            recall: the share of the ``k`` best vectors to expect, above 0 and at most 1, of an index that `optimize`
+                has arranged in lists: at .99 a search reads a few percent of the vectors. Never fewer vectors are
+                returned. Without lists, and at 1, the search is exact. One thread.
             threads: maximum threads; None means every core if there is work for more than one.
 
         Returns:
             Ids (int64, or str as objects) and scores (float64), best first, each ``(min(k, allowed),)``, or with a
-            leading ``q``. With ``radius`` and several queries, a list of such pairs, whose lengths may differ.
+            leading ``q``. With ``radius`` and several queries, a list of such pairs, whose lengths may differ. With
+            ``recall``, also whether they are the best for certain: an `ApproximateNearest`.
 
         Raises:
             VectorError: the query has another number of dimensions, for cosines length 0, or a number that is NaN or
                 infinite.
             QueryError: ``k`` is negative, ``threads`` is below 1, the mask has another length, ``radius`` is not a
-                finite number, or ``ids`` are not ids.
+                finite number, ``recall`` is not in (0, 1] or used with ``radius``, or ``ids`` are not ids.
             StoreError: a file that `open` mapped was truncated or overwritten.
         """
+        share = None if recall is None else checks.share(recall, radius)
         requested = None if ids is None else checks.id_list(ids, QueryError)
         state, at = (self._state, None) if requested is None else self._find(requested)
         queries, many = checks.queries_of(query, self.dimensions, self.metric)
@@ -269,11 +291,41 @@ class VectorIndex:
                 results = codes.within(queries, rows, k, least, allowed, threads=workers)
                 nearest = [(names.at(positions), scores) for positions, scores in results]
                 return nearest if many else nearest[0]
+            if share is not None:
+                probes = [codes.probe(row, rows, k, share, allowed) for row in queries]
+                if not many:
+                    return ApproximateNearest(names.at(probes[0][0]), *probes[0][1:])
+                best, scores, certain = (np.array(part) for part in zip(*probes, strict=True))
+                return ApproximateNearest(names.at(best), scores, certain)
             if many:
                 best, scores = codes.top_k_batch(queries, rows, k, allowed, threads=workers)
             else:
                 best, scores = codes.top_k(queries[0], rows, k, allowed, threads=workers)
         return names.at(best), scores
+
+    def optimize(self, *, threads: int | None = None) -> int:
+        """Arrange the vectors in lists of near ones, for searches with ``recall``, and return the number of lists.
+
+        Pays from about 100,000 vectors on. Vectors that are added later are always read, until the lists absorb them:
+        by themselves, once there are 16,384 and a 32nd of all. `optimize` absorbs them at once; after the index has
+        doubled, it makes new lists. Lists are saved with the codes. They change no result of an exact search.
+
+        Args:
+            threads: maximum threads; None means every core.
+
+        Raises:
+            QueryError: ``threads`` is below 1.
+            StoreError: a file that `open` mapped was truncated or overwritten.
+        """
+        workers = None if threads is None else min(checks.count(threads, 1, "threads"), MOST_THREADS)
+        with self._adding.hold(), files.changed_files():
+            state = self._state
+            codes = state.codes
+            absorb = codes.lists > 0 and 2 * codes.unlisted <= len(codes)
+            after = state.arranged(absorb=absorb, threads=workers)
+            with self._naming.hold():
+                self._state = after
+        return after.codes.lists
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the vectors to a file that `numpy.load` can read, and their codes to ``path`` + ``.codes``.
@@ -343,45 +395,3 @@ def _require_all(ids: Sequence[Any], at: NDArray[np.int64]) -> None:
     if (at < 0).any():
         missing = shown_ids(value for value, position in zip(ids, at, strict=True) if position < 0)
         raise EntryNotFound(f"the index has no vector with the id {missing}")
-
-
-def top_k(
-    query: ArrayLike, matrix: ArrayLike, k: int, *, metric: Metric = "cosine", mask: ArrayLike | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the ``k`` best rows of a matrix, exactly.
-
-    Each call prepares all rows of the matrix. For repeated searches a `VectorIndex` is several times faster.
-
-    Args:
-        query: one query ``(d,)``, or several ``(q, d)``.
-        matrix: the rows, ``(n, d)``; converted to float32.
-        k: maximum number of rows, 0 or more.
-        metric: ``cosine``, ``ip`` or ``l2``, as for a `VectorIndex`.
-        mask: booleans ``(n,)``, true where a row may be returned.
-
-    Returns:
-        Row numbers (int64) and scores (float64), best first, each ``(min(k, allowed),)``, or with a leading ``q``:
-        cosines, inner products or squared Euclidean distances. Equal scores are ordered by row number.
-
-    Raises:
-        VectorError: the shapes do not match, a row or query has length 0 for cosines, a number is NaN or infinite, or
-            the metric is unknown.
-        QueryError: ``k`` is negative, or the mask has another length.
-    """
-    metric = checks.metric_of(metric)
-    rows = checks.rows_of(matrix, "matrix", metric)
-    queries, many = checks.queries_of(query, rows.shape[1], metric)
-    allowed = checks.mask_of(mask, len(rows))
-    k = checks.count(k, 0, "k")
-    if metric == "l2":
-        codes = _core.Codes(rows.shape[1], distances=True)
-        codes.append(rows)
-        if many:
-            return codes.top_k_batch(queries, rows, k, allowed)
-        return codes.top_k(queries[0], rows, k, allowed)
-    results = [_core.top_k(row, rows, k, allowed) for row in queries]
-    if not many:
-        return results[0]
-    width = min(k, len(rows) if allowed is None else int(np.count_nonzero(allowed)))
-    ids = np.array([ids for ids, _ in results], dtype=np.int64).reshape(len(results), width)
-    return ids, np.array([scores for _, scores in results], dtype=np.float64).reshape(len(results), width)

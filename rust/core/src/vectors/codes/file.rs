@@ -82,7 +82,7 @@ impl Codes {
             return Err(damaged());
         }
         let lists = Lists::open(file, &name("lists/"), d)?;
-        let listed = lists.as_ref().map_or(0, |(lists, _)| lists.len());
+        let listed = lists.as_ref().map_or(0, |(lists, _)| lists.segments);
         let mut segments = Vec::with_capacity(sizes.len());
         let (mut at, mut first) = (0_usize, lists.as_ref().map_or(0, |(lists, _)| lists.rows));
         if centres.len() != sizes.len().saturating_mul(d) || sizes.len() < listed {
@@ -98,7 +98,7 @@ impl Codes {
             at = rows.end;
             segments.push(Arc::new(match &lists {
                 Some((_, order)) if i < listed => {
-                    Segment::closed_list(order.part(rows).ok_or_else(damaged)?, centre, coded)
+                    Segment::of_lists(order.part(rows).ok_or_else(damaged)?, centre, coded)
                 }
                 _ => {
                     first += rows.len();
@@ -107,7 +107,7 @@ impl Codes {
             }));
         }
         let ordered = segments[..listed].iter().map(|list| list.len()).sum::<usize>();
-        if lists.as_ref().is_some_and(|(_, order)| order.len() != ordered) {
+        if lists.as_ref().is_some_and(|(lists, order)| order.len() != ordered || !lists.fit(&segments[..listed])) {
             return Err(damaged());
         }
         // No column holds more than the segments.

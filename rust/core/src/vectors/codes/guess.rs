@@ -26,8 +26,7 @@ impl Task {
         for (segment, part) in self.rows.segments.iter().enumerate() {
             let end = part.below(self.n);
             for from in (0..end).step_by(STRIDE * BLOCK) {
-                let chunk = Chunk { segment, rows: from..end.min(from + BLOCK), upper: f32::INFINITY };
-                self.scan(&chunk, 0..1, &mut keep, &mut scratch);
+                self.scan(&Chunk { segment, rows: from..end.min(from + BLOCK) }, 0..1, &mut keep, &mut scratch);
             }
         }
         keep[0].floor()

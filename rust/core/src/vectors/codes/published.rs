@@ -16,7 +16,7 @@ pub(super) struct Published {
 impl Published {
     /// The number of segments that are lists.
     pub(super) fn listed(&self) -> usize {
-        self.lists.as_ref().map_or(0, |lists| lists.len())
+        self.lists.as_ref().map_or(0, |lists| lists.segments)
     }
 
     /// The segments that are no lists.

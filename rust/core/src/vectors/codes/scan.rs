@@ -8,7 +8,6 @@
 //!
 //! Many queries read whole codes from a cache, where half the bytes are not half the time.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,35 +23,31 @@ use crate::simd::Level;
 /// Blocks that are read whole after the upper four bits left over most of one: twice as many each time, up to a most.
 const SKIPPED: Range<usize> = 2..64;
 
-/// Rows of a list that are prefetched.
+/// Rows of a chunk that are prefetched.
 const FETCHED: usize = 8;
 
 /// A part of a segment.
+#[derive(Clone, Debug)]
 pub(super) struct Chunk {
     pub(super) segment: usize,
     pub(super) rows: Range<usize>,
-    /// At least the score of each row for the only query, in its units.
-    pub(super) upper: f32,
 }
 
 /// The rows and queries of a search.
 pub(super) struct Task {
     pub(super) kernel: Kernel,
+    pub(super) level: Level,
     pub(super) rows: Arc<Published>,
+    /// The runs of lists that are scanned; None for all.
+    pub(super) runs: Option<Vec<Chunk>>,
     /// Only rows below this one count: later ones came after the caller's matrix.
     pub(super) n: usize,
     pub(super) mask: Option<BitMask>,
     /// Rows that the mask allows.
     pub(super) allowed: usize,
     pub(super) queries: Vec<CodedQuery>,
-    /// The queries themselves, one behind the other.
-    pub(super) raw: Vec<f32>,
-    pub(super) level: Level,
-    /// Per segment that is no list and query, what the segment's centre adds.
+    /// Per segment and query, what the segment's centre adds.
     pub(super) shifts: Vec<Arc<[Shift]>>,
-    /// The lists in the order in which the only query reads them, and at least its score for each of their rows;
-    /// empty for several queries.
-    pub(super) order: Vec<(u32, f32)>,
     /// At least 1.
     pub(super) k: usize,
     /// True if the upper four bits are read first; `None` lets the rows left over decide.
@@ -142,14 +137,14 @@ impl Task {
     /// Offer the rows of a chunk to the queries of a range.
     pub(super) fn scan(&self, chunk: &Chunk, queries: Range<usize>, keeps: &mut [Keep], scratch: &mut Scratch) {
         let segment = &*self.rows.segments[chunk.segment];
-        let shifts = self.shifts(chunk.segment, queries.clone());
+        let shifts = &self.shifts[chunk.segment][queries.clone()];
         let queries = &self.queries[queries];
         if queries.len() >= FOUR {
-            let asked: Vec<Scores> = queries.iter().zip(&*shifts).map(|(query, &shift)| query.fine(shift)).collect();
+            let asked: Vec<Scores> = queries.iter().zip(shifts).map(|(query, &shift)| query.fine(shift)).collect();
             self.blocks(chunk, |block| self.many(segment, block, queries, &asked, keeps, &mut scratch.tile));
             return;
         }
-        for (((query, &shift), keep), survey) in queries.iter().zip(&*shifts).zip(keeps).zip(&mut scratch.surveys) {
+        for (((query, &shift), keep), survey) in queries.iter().zip(shifts).zip(keeps).zip(&mut scratch.surveys) {
             let mut single = Single {
                 task: self,
                 segment,
@@ -165,25 +160,13 @@ impl Task {
         }
     }
 
-    /// Ask memory for the beginning of a list, which lies anywhere: its centre, its first rows, and their factors.
-    pub(super) fn fetch(&self, list: usize) {
-        let (segment, kernel) = (&self.rows.segments[list], self.kernel);
-        let Columns { scales, residuals: roughs, norms, .. } = segment.rough();
-        let lines = self.queries[0].lines.len() / 2 * FETCHED;
-        kernel.fetch(segment.centre().components());
-        [scales, roughs, norms].into_iter().for_each(|column| kernel.fetch(column));
-        kernel.fetch(&segment.planes().high[..lines.min(segment.planes().high.len())]);
-    }
-
-    /// The addends of a segment's centre to the scores of some queries. A list has a centre of its own, so that its
-    /// addends are computed where the list is scanned.
-    fn shifts(&self, segment: usize, queries: Range<usize>) -> Cow<'_, [Shift]> {
-        if let Some(other) = segment.checked_sub(self.rows.listed()) {
-            return Cow::Borrowed(&self.shifts[other][queries]);
-        }
-        let (centre, d) = (self.rows.segments[segment].centre(), self.raw.len() / self.queries.len());
-        let shift = |i: usize| centre.shift(&self.raw[i * d..(i + 1) * d], &self.queries[i], self.level);
-        Cow::Owned(queries.map(shift).collect())
+    /// Ask memory for the first rows of a chunk that lies anywhere.
+    pub(super) fn fetch(&self, chunk: &Chunk) {
+        let (segment, from) = (&self.rows.segments[chunk.segment], chunk.rows.start);
+        let (lines, rough) = (self.queries[0].lines.len() / 2, segment.rough().of(chunk.rows.clone()));
+        let end = chunk.rows.end.min(from + FETCHED);
+        self.kernel.fetch(&segment.planes().high[from * lines..end * lines]);
+        [rough.scales, rough.residuals, rough.norms].into_iter().for_each(|column| self.kernel.fetch(column));
     }
 
     /// Cut a chunk into blocks with all allowed rows: neighbours where most of them are, single ones elsewhere.

@@ -6,7 +6,7 @@ use super::Codes;
 use super::keep::{Kept, prune};
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::lists::{Lean, probe};
+use super::lists::{Lean, narrowed, probe};
 use super::published::Published;
 use super::quantise::{CodedQuery, Shift, relative};
 use super::scan::Task;
@@ -182,28 +182,15 @@ pub(super) fn begin<'a>(
         n: rows.n(),
         mask,
         allowed,
-        shifts: shifts(published.tail(), queries, &coded, level),
+        shifts: shifts(&published.segments, queries, &coded, level),
         queries: coded,
-        raw: queries.data().to_vec(),
         level,
-        order: Vec::new(),
         k,
         front: request.front,
         rows: published,
+        runs: None,
     };
     Ok(Some((task, best)))
-}
-
-/// The lists in the order in which an only query reads them, with its bound of each list's scores, in its units.
-fn order(task: &Task, distances: bool) -> Vec<(u32, f32)> {
-    match (&task.rows.lists, &*task.queries) {
-        (Some(lists), [coded]) if coded.unit > 0.0 => {
-            let upper = |upper: f32| ((f64::from(upper) / coded.unit) as f32).next_up();
-            let all = lists.promising((&task.raw, coded), distances, task.level);
-            all.into_iter().map(|estimate| (estimate.list, upper(estimate.upper))).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 /// Search with a guessed floor or none; None where too few rows reach the guess, so that others may be missing.
@@ -217,16 +204,22 @@ fn search_from(
     let Some((mut task, mut best)) = begin(codes, queries, rows, request)? else {
         return Ok(Some(vec![Hits::default(); queries.n()]));
     };
-    task.order = order(&task, codes.distances());
     let k = task.k;
-    // Lists with the best rows come first.
-    let guess = if guesses && task.order.is_empty() { task.guess() } else { f32::NEG_INFINITY };
-    let floors: Vec<f32> = best.iter().map(|best| best.floor().max(guess)).collect();
+    // To read a row from a file takes longer than what its score spares the scan.
+    let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
+    let (floor, guess) = match (task.rows.lists.clone(), &mut *best) {
+        (Some(lists), [best]) if best.unit > 0.0 => {
+            let (floor, runs) = narrowed(&task, &lists, best, learns);
+            task.runs = Some(runs);
+            (floor, f32::NEG_INFINITY)
+        }
+        _ if guesses => (f32::NEG_INFINITY, task.guess()),
+        _ => (f32::NEG_INFINITY, f32::NEG_INFINITY),
+    };
+    let floors: Vec<f32> = best.iter().map(|best| best.floor().max(floor).max(guess)).collect();
     let bytes = task.allowed * lines(rows.d()) * LINE;
     let work = Arc::new(Work::new(task, &floors, room));
     let threads = request.threads.map_or_else(|| threads(bytes, queries.n()), |threads| threads.max(1));
-    // To read a row from a file takes longer than what its score spares the scan.
-    let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
     let learn = &mut |query: usize, fresh: &[Kept]| if learns { best[query].learn(fresh) } else { f32::NEG_INFINITY };
     pool::run_with(&work, threads.min(work.units()) - 1, || work.take(learn));
     let results = work.finish(learn);
@@ -374,6 +367,16 @@ impl Best<'_> {
             self.scored = scored;
             Ok(self.floor())
         })
+    }
+
+    /// Forget the rows that were scored.
+    pub(super) fn forget(&mut self) {
+        self.scored.clear();
+        self.known.clear();
+    }
+
+    pub(super) fn query(&self) -> &[f32] {
+        self.query
     }
 
     pub(super) fn is_by_distance(&self) -> bool {

@@ -77,30 +77,24 @@ impl Segment {
         Self { first, rows: None, centre, coded, closed: false }
     }
 
-    /// Code some rows of the whole, which `gathered` holds in their order, as a list.
-    pub(super) fn listed(
-        of: Vec<u32>,
-        centre: Arc<Centre>,
-        gathered: Rows<'_>,
-        (kernel, distances): (Kernel, bool),
-    ) -> Self {
-        let coded = Self::coded(0, centre, gathered, (0, gathered.n()), (kernel, distances));
-        Self { rows: Some(of.into()), closed: true, ..coded }
-    }
-
     /// Rows that were coded before, whose columns fit each other.
     pub(super) fn closed(first: usize, centre: Arc<Centre>, coded: Coded) -> Self {
         Self { first, rows: None, centre, coded, closed: true }
     }
 
-    /// As [`Segment::closed`], of rows of the whole that need not be consecutive.
-    pub(super) fn closed_list(of: Array<u32>, centre: Arc<Centre>, coded: Coded) -> Self {
-        Self { rows: Some(of), ..Self::closed(0, centre, coded) }
+    /// As [`Segment::closed`], of these rows of the whole.
+    pub(super) fn of_lists(rows: Array<u32>, centre: Arc<Centre>, coded: Coded) -> Self {
+        Self { rows: Some(rows), ..Self::closed(0, centre, coded) }
+    }
+
+    /// The segment with these rows of the whole.
+    pub(super) fn listed(self, rows: Vec<u32>) -> Self {
+        Self { rows: Some(rows.into()), closed: true, ..self }
     }
 
     /// Add rows that were coded elsewhere, with the same centre.
     pub(super) fn extend(&mut self, more: &Self) {
-        let (own, more_rows, more) = (&mut self.coded, &more.rows, &more.coded);
+        let (own, more) = (&mut self.coded, &more.coded);
         own.high.to_mut().extend_from_slice(&more.high);
         own.low.to_mut().extend_from_slice(&more.low);
         own.scales.to_mut().extend_from_slice(&more.scales);
@@ -108,9 +102,6 @@ impl Segment {
         own.residuals.to_mut().extend_from_slice(&more.residuals);
         own.norms.to_mut().extend_from_slice(&more.norms);
         own.halves.to_mut().extend_from_slice(&more.halves);
-        if let (Some(rows), Some(others)) = (&mut self.rows, more_rows) {
-            rows.to_mut().extend_from_slice(others);
-        }
     }
 
     /// The centre for rows that come after these: their mean, once there are enough of them.
@@ -190,6 +181,31 @@ impl Segment {
     fn halves(&self) -> Option<&[f32]> {
         let halves = &*self.coded.halves;
         (!halves.is_empty()).then_some(halves)
+    }
+
+    /// These rows of the whole, from the codes of two segments of one centre: each row's is the second, and its place.
+    pub(super) fn woven(rows: Vec<u32>, from: [&Self; 2], places: &[(bool, u32)], lines: usize) -> Self {
+        let of = |&(second, at): &(bool, u32)| (&from[usize::from(second)].coded, at as usize);
+        let plane = |plane: fn(&Coded) -> &Array<Line>| {
+            let mut all = Vec::with_capacity(places.len() * lines);
+            for (coded, at) in places.iter().map(of) {
+                all.extend_from_slice(&plane(coded)[at * lines..(at + 1) * lines]);
+            }
+            all.into()
+        };
+        let column = |column: fn(&Coded) -> &Array<f32>| {
+            places.iter().map(of).filter_map(|(coded, at)| column(coded).get(at).copied()).collect::<Vec<_>>().into()
+        };
+        let coded = Coded {
+            high: plane(|coded| &coded.high),
+            low: plane(|coded| &coded.low),
+            scales: column(|coded| &coded.scales),
+            roughs: column(|coded| &coded.roughs),
+            residuals: column(|coded| &coded.residuals),
+            norms: column(|coded| &coded.norms),
+            halves: column(|coded| &coded.halves),
+        };
+        Self::of_lists(rows.into(), Arc::clone(&from[0].centre), coded)
     }
 
     /// All columns.

@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::keep::{Keep, Kept, key, prune, unkey};
 use super::line::{BLOCK, LINE};
 use super::scan::{Chunk, Scratch, Task};
+use super::segment::Segment;
 use crate::error::Result;
 use crate::pool::Job;
 
@@ -154,16 +155,8 @@ impl Work {
         for (keep, floor) in state.keeps.iter_mut().zip(&self.floors[queries.clone()]) {
             keep.lift(unkey(floor.load(Ordering::Relaxed)));
         }
-        let chunks = &self.chunks[self.units[unit].clone()];
-        for (i, chunk) in chunks.iter().enumerate() {
-            if let Some(next) = chunks.get(i + 1)
-                && next.segment < self.task.rows.listed()
-            {
-                self.task.fetch(next.segment);
-            }
-            if state.keeps.iter().any(|keep| chunk.upper >= keep.floor()) {
-                self.task.scan(chunk, queries.clone(), &mut state.keeps, &mut state.scratch);
-            }
+        for chunk in &self.chunks[self.units[unit].clone()] {
+            self.task.scan(chunk, queries.clone(), &mut state.keeps, &mut state.scratch);
         }
         for (query, (keep, fresh)) in queries.clone().zip(state.keeps.iter_mut().zip(&mut state.fresh)) {
             fresh.clear();
@@ -196,27 +189,25 @@ impl Job for Work {
     }
 }
 
-/// Cut the segments into chunks, and put chunks together into units that take about the same time.
+/// Cut the rows into chunks, and put these together into units that take about the same time.
 fn chunks(task: &Task) -> (Vec<Chunk>, Vec<Range<usize>>) {
     let lines = task.queries.first().map_or(1, |query| query.lines.len() / 2);
     // Where few rows are allowed, a chunk spans more of them.
     let density = task.allowed.max(1) as f64 / task.n.max(1) as f64;
     let rows = ((UNIT_BYTES / (lines * LINE)) as f64 / density) as usize;
     let rows = rows.next_multiple_of(BLOCK).max(4 * BLOCK);
+    let whole = |(segment, part): (usize, &Arc<Segment>)| Chunk { segment, rows: 0..part.below(task.n) };
+    let others = task.rows.segments.iter().enumerate().skip(task.runs.as_ref().map_or(0, |_| task.rows.listed()));
     let (mut chunks, mut units, mut begun, mut size) = (Vec::new(), Vec::new(), 0, 0);
-    let (listed, all) = (task.rows.listed(), task.rows.segments.len());
-    let others = (listed..all).chain(if task.order.is_empty() { 0..listed } else { 0..0 });
-    let others = others.map(|segment| (segment, f32::INFINITY));
-    for (segment, upper) in others.chain(task.order.iter().map(|&(list, upper)| (list as usize, upper))) {
-        let end = task.rows.segments[segment].below(task.n);
-        for from in (0..end).step_by(rows) {
-            let part = from..end.min(from + rows);
+    for Chunk { segment, rows: run } in task.runs.iter().flatten().cloned().chain(others.map(whole)) {
+        for from in run.clone().step_by(rows) {
+            let part = from..run.end.min(from + rows);
             if size > 0 && size + part.len() > rows {
                 units.push(begun..chunks.len());
                 (begun, size) = (chunks.len(), 0);
             }
             size += part.len();
-            chunks.push(Chunk { segment, rows: part, upper });
+            chunks.push(Chunk { segment, rows: part });
         }
     }
     if begun < chunks.len() {

@@ -1,36 +1,43 @@
 //! Making lists, and taking in the rows that were added since.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::super::Codes;
 use super::super::centre::Centre;
 use super::super::kernel::Kernel;
+use super::super::line::lines;
 use super::super::published::Published;
 use super::super::segment::Segment;
-use super::Lists;
-use super::cluster::{LEAST, MOST, Means, gathered, mean, split};
+use super::cluster::{LEAST, MOST, Means, USUAL, gathered, mean, split};
 use super::trial::Trial;
+use super::{List, Lists};
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use crate::vectors::{Mask, Pieces, Rows};
+use crate::vectors::{Mask, Pieces, Rows, dot, square_distance};
 
 /// Lists whose rows are compared with the parts of a split list, as some of them may be nearer to one of these.
 const NEIGHBOURS: usize = 4;
+/// Lists of a segment.
+const TOGETHER: usize = 64;
 
 /// A list in the making.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Draft {
     rows: Vec<u32>,
     /// About their mean.
     centre: Vec<f32>,
-    /// The segment of the first of them, if it stays.
-    kept: Option<Arc<Segment>>,
+    /// The segment that it lies in.
+    home: usize,
+    /// The list that it is, if no row left it, for the first of its rows.
+    kept: Option<List>,
 }
 
 impl Codes {
     /// The number of lists; 0 if there are none.
     pub fn lists(&self) -> usize {
-        self.published().listed()
+        self.published().lists.as_ref().map_or(0, |lists| lists.len())
     }
 
     /// The number of rows that no list has, as they were added since.
@@ -55,7 +62,13 @@ impl Codes {
         self.listing(rows, alive, threads, true)
     }
 
-    fn listing(&self, rows: Pieces<'_>, alive: Option<Mask<'_>>, threads: Option<usize>, keeps: bool) -> Result<Self> {
+    fn listing(
+        &self,
+        rows: Pieces<'_>,
+        alive: Option<Mask<'_>>,
+        threads: Option<usize>,
+        absorbs: bool,
+    ) -> Result<Self> {
         let (published, n) = (self.published(), rows.n());
         let listed = published.lists.as_ref().map_or(0, |lists| lists.rows);
         for (what, got, wanted) in [
@@ -71,76 +84,133 @@ impl Codes {
         let all =
             u32::try_from(n).map_err(|_| Error::Parameter { what: "rows", wanted: "below 2^32", got: n as f64 })?;
         let living: Vec<u32> = (0..all).filter(lives).collect();
-        let form = (Kernel::of(Level::best()), self.distances());
-        let kept = published.lists.as_ref().filter(|_| keeps);
-        let (lists, trial) = match kept {
+        let lists = match published.lists.as_ref().filter(|_| absorbs) {
             Some(lists) => {
+                let drafts = drafts(&published, lists, lives);
                 let more = &living[living.partition_point(|&row| (row as usize) < lists.rows)..];
-                (grown(rows, drafts(&published, lives), more, threads)?, Some(lists.trial.clone()))
+                let trial = lists.trial.clone();
+                let (drafts, old) = (grown(rows, drafts, more, threads)?, &published.segments[..lists.segments]);
+                assembled(rows, drafts, old, self.distances())?.lists(n, self.d(), trial)?
             }
-            None => (made(rows, &living, threads)?, None),
+            None => {
+                let drafts = made(rows, &living, threads)?;
+                assembled(rows, drafts, &[], self.distances())?.lists(n, self.d(), Trial::default())?
+            }
         };
-        let segments = lists.into_iter().map(|draft| draft.segment(rows, form)).collect::<Result<Vec<_>>>()?;
-        let lists = Lists::of(n, &segments, self.d(), trial.clone().unwrap_or_default())?;
-        let published = Published { lists: Some(Arc::new(lists)), segments };
         let codes = Self {
             d: self.d(),
             distances: self.distances(),
             appending: Mutex::default(),
-            published: Mutex::new(Arc::new(published)),
+            published: Mutex::new(Arc::new(lists)),
         };
-        if trial.is_none() { codes.tried(rows, &living, threads) } else { Ok(codes) }
+        if absorbs && published.lists.is_some() { Ok(codes) } else { codes.tried(rows, &living, threads) }
     }
 
     /// These new codes with the trial of their lists.
     fn tried(self, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
         let trial = Trial::of(&self, rows, living, threads)?;
         {
-            let mut published = self.published.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
             let published = Arc::make_mut(&mut published);
-            let lists = Lists::of(rows.n(), &published.segments, self.d, trial)?;
-            published.lists = Some(Arc::new(lists));
+            if let Some(lists) = published.lists.take().and_then(Arc::into_inner) {
+                published.lists = Some(Arc::new(Lists { trial, ..lists }));
+            }
         }
         Ok(self)
     }
 }
 
+/// Lists of rows in segments, with their codes.
+struct Assembly {
+    segments: Vec<Arc<Segment>>,
+    lists: Vec<List>,
+    means: Vec<f32>,
+}
+
+impl Assembly {
+    fn lists(self, rows: usize, d: usize, trial: Trial) -> Result<Published> {
+        let Self { segments, lists, means } = self;
+        let lists = Lists::new(rows, segments.len(), lists, means, d, trial)?;
+        Ok(Published { lists: Some(Arc::new(lists)), segments })
+    }
+}
+
+/// Put lists into their segments, with the codes that exist.
+fn assembled(rows: Pieces<'_>, mut drafts: Vec<Draft>, old: &[Arc<Segment>], distances: bool) -> Result<Assembly> {
+    let (d, form) = (rows.d(), (Kernel::of(Level::best()), distances));
+    drafts.sort_by_key(|draft| draft.home);
+    let mut all = Assembly { segments: Vec::new(), lists: Vec::new(), means: Vec::new() };
+    for group in drafts.chunk_by(|a, b| a.home == b.home) {
+        let segment = all.segments.len() as u32;
+        let (order, mut from) = (group.iter().flat_map(|draft| draft.rows.iter().copied()).collect::<Vec<u32>>(), 0);
+        for draft in group {
+            let to = from + draft.rows.len() as u32;
+            all.lists.push(draft.list(rows, (segment, from, to))?);
+            all.means.extend_from_slice(&draft.centre);
+            from = to;
+        }
+        all.segments.push(match old.get(group[0].home) {
+            Some(old) if old.rows().is_some_and(|rows| **rows == *order) => Arc::clone(old),
+            Some(old) => Arc::new(rewoven(rows, order, old, form)?),
+            None => {
+                let data = gathered(rows, &order)?;
+                let centre = Arc::new(Centre::at(mean(&data, d)));
+                let (n, rows) = (order.len(), Rows::new(&data, order.len(), d)?);
+                Arc::new(Segment::coded(0, centre, rows, (0, n), form).listed(order))
+            }
+        });
+    }
+    Ok(all)
+}
+
+/// The segment with other rows: codes of those that it has are copied.
+fn rewoven(rows: Pieces<'_>, order: Vec<u32>, old: &Segment, form: (Kernel, bool)) -> Result<Segment> {
+    let known: FxHashMap<u32, u32> = old.rows().into_iter().flat_map(|rows| rows.iter().copied()).zip(0..).collect();
+    let fresh: Vec<u32> = order.iter().copied().filter(|row| !known.contains_key(row)).collect();
+    let data = gathered(rows, &fresh)?;
+    let gathered = Rows::new(&data, fresh.len(), rows.d())?;
+    let fresh = Segment::coded(0, Arc::clone(old.centre()), gathered, (0, gathered.n()), form);
+    let mut next = 0..;
+    let place = |row: &u32| known.get(row).map_or_else(|| (true, next.next().unwrap_or(0)), |&at| (false, at));
+    let places: Vec<(bool, u32)> = order.iter().map(place).collect();
+    Ok(Segment::woven(order, [old, &fresh], &places, lines(rows.d())))
+}
+
 impl Draft {
     /// A list of rows that none had before, or that others left.
-    fn of(rows: Pieces<'_>, list: Vec<u32>) -> Result<Self> {
+    fn of(rows: Pieces<'_>, list: Vec<u32>, home: usize) -> Result<Self> {
         let centre = mean(&gathered(rows, &list)?, rows.d());
-        Ok(Self { rows: list, centre, kept: None })
+        Ok(Self { rows: list, centre, home, kept: None })
     }
 
-    /// The codes of the list: those that exist, with new rows behind them, or all of them made.
-    fn segment(self, rows: Pieces<'_>, form: (Kernel, bool)) -> Result<Arc<Segment>> {
-        let d = rows.d();
-        let old = self.kept.as_ref().map_or(0, |kept| kept.len());
-        let data = gathered(rows, &self.rows[old..])?;
-        let fresh = Rows::new(&data, self.rows.len() - old, d)?;
-        let Some(kept) = self.kept else {
-            let centre = Arc::new(Centre::at(mean(&data, d)));
-            return Ok(Arc::new(Segment::listed(self.rows, centre, fresh, form)));
-        };
-        if fresh.n() == 0 {
-            return Ok(kept);
+    /// The list at a place, with the extent of its rows.
+    fn list(&self, rows: Pieces<'_>, (segment, from, to): (u32, u32, u32)) -> Result<List> {
+        let known = self.kept.map_or(0, |kept| kept.len());
+        let mut sum = self.kept.map_or(0.0, |kept| f64::from(kept.spread) * known as f64);
+        let mut reach = self.kept.map_or(0.0, |kept| f64::from(kept.reach));
+        let mut buffer = Vec::new();
+        for &row in &self.rows[known..] {
+            let away = square_distance(rows.row(row as usize, &mut buffer)?, &self.centre);
+            sum += away;
+            // Sums of squares are rounded.
+            reach = reach.max(away.sqrt() * (1.0 + 1e-6));
         }
-        let more = Segment::listed(self.rows[old..].to_vec(), Arc::clone(kept.centre()), fresh, form);
-        let mut segment = (*kept).clone();
-        segment.extend(&more);
-        Ok(Arc::new(segment))
+        let square = dot(&self.centre, &self.centre) as f32;
+        let spread = (sum / self.rows.len().max(1) as f64) as f32;
+        Ok(List { segment, from, to, square, spread, reach: (reach as f32).next_up() })
     }
 }
 
 /// The lists that exist, less their dead rows.
-fn drafts(published: &Published, lives: impl Fn(&u32) -> bool) -> Vec<Draft> {
-    let draft = |segment: &Arc<Segment>| {
-        let all = segment.rows().map_or(&[][..], |rows| rows);
+fn drafts(published: &Published, lists: &Lists, lives: impl Fn(&u32) -> bool) -> Vec<Draft> {
+    let d = lists.centres.d().max(1);
+    let draft = |(list, centre): (&List, &[f32])| {
+        let all = published.segments[list.segment as usize].rows().map_or(&[][..], |rows| &rows[list.chunk().rows]);
         let rows: Vec<u32> = all.iter().copied().filter(&lives).collect();
-        let kept = (rows.len() == all.len()).then(|| Arc::clone(segment));
-        Draft { rows, centre: segment.centre().components().to_vec(), kept }
+        let kept = (rows.len() == all.len()).then_some(*list);
+        Draft { rows, centre: centre.to_vec(), home: list.segment as usize, kept }
     };
-    published.segments[..published.listed()].iter().map(draft).collect()
+    lists.lists.iter().zip(lists.means.chunks_exact(d)).map(draft).collect()
 }
 
 /// Lists of all rows.
@@ -148,12 +218,18 @@ fn made(rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Vec<
     if living.is_empty() {
         return Ok(Vec::new());
     }
-    let means = Means::learnt(rows, living, threads)?;
+    let means = Means::learnt(rows, living, USUAL, threads)?;
     let mut drafts: Vec<Draft> = means.each().map(|mean| Draft { centre: mean.to_vec(), ..Draft::default() }).collect();
     for (&row, mean) in living.iter().zip(means.nearest(rows, living, threads)?) {
         drafts[mean as usize].rows.push(row);
     }
-    grown(rows, drafts, &[], threads)
+    let mut drafts = grown(rows, drafts, &[], threads)?;
+    let (d, all): (_, Vec<u32>) = (rows.d(), (0..drafts.len() as u32).collect());
+    let data: Vec<f32> = drafts.iter().flat_map(|draft| &draft.centre).copied().collect();
+    let means = Pieces::from(Rows::new(&data, all.len(), d)?);
+    let homes = Means::learnt(means, &all, TOGETHER, threads)?.nearest(means, &all, threads)?;
+    drafts.iter_mut().zip(homes).for_each(|(draft, home)| draft.home = home as usize);
+    Ok(drafts)
 }
 
 /// Lists with more rows: small ones are dissolved, each loose row goes to the nearest list, large ones are split, and
@@ -168,7 +244,7 @@ fn grown(rows: Pieces<'_>, mut drafts: Vec<Draft>, more: &[u32], threads: Option
     }
     drafts.retain(|draft| !draft.rows.is_empty());
     if drafts.is_empty() && !loose.is_empty() {
-        drafts.push(Draft::of(rows, std::mem::take(&mut loose))?);
+        drafts.push(Draft::of(rows, std::mem::take(&mut loose), 0)?);
     }
     if !loose.is_empty() {
         let means = means(&drafts, rows.d())?;
@@ -178,8 +254,11 @@ fn grown(rows: Pieces<'_>, mut drafts: Vec<Draft>, more: &[u32], threads: Option
     }
     let (large, drafts): (Vec<Draft>, Vec<Draft>) = drafts.into_iter().partition(|draft| draft.rows.len() > MOST);
     let mut parts = Vec::new();
-    large.into_iter().try_for_each(|draft| split(rows, draft.rows, &mut parts))?;
-    let parts = parts.into_iter().map(|part| Draft::of(rows, part)).collect::<Result<Vec<_>>>()?;
+    for Draft { rows: list, home, .. } in large {
+        let mut own = Vec::new();
+        split(rows, list, &mut own)?;
+        own.into_iter().try_for_each(|part| Draft::of(rows, part, home).map(|part| parts.push(part)))?;
+    }
     reassigned(rows, drafts, parts, threads)
 }
 

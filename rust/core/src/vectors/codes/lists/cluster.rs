@@ -32,9 +32,9 @@ impl Means {
         Ok(Self { data, codes, d })
     }
 
-    /// The means that many rows are divided among, learnt from some of them.
-    pub(super) fn learnt(rows: Pieces<'_>, of: &[u32], threads: Option<usize>) -> Result<Self> {
-        let (d, count) = (rows.d(), of.len().div_ceil(USUAL));
+    /// The means that rows are divided among, about `per` to each, learnt from some of them.
+    pub(super) fn learnt(rows: Pieces<'_>, of: &[u32], per: usize, threads: Option<usize>) -> Result<Self> {
+        let (d, count) = (rows.d(), of.len().div_ceil(per));
         let sample = spread(of, count * SAMPLE);
         let first = spread(&sample, count);
         let mut data = gathered(rows, &first)?;

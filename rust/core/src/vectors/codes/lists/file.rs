@@ -6,7 +6,7 @@ use super::super::Codes;
 use super::super::file::damaged;
 use super::super::segment::Segment;
 use super::trial::Trial;
-use super::{Lists, Shape};
+use super::{List, Lists};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::Result;
 
@@ -14,16 +14,19 @@ impl Lists {
     /// Write lists as columns of a file, their names behind a prefix; `segments` begin with theirs.
     pub(in super::super) fn write(&self, to: &mut ArrayWriter, prefix: &str, segments: &[Arc<Segment>]) -> Result<()> {
         let name = |name: &str| format!("{prefix}{name}");
-        to.column::<u64>(&name("rows"), &[self.rows as u64, self.trial.rows as u64])?;
+        to.column::<u64>(&name("rows"), &[self.rows as u64, self.segments as u64, self.trial.rows as u64])?;
         to.begin::<u32>(&name("order"))?;
-        segments[..self.len()].iter().try_for_each(|list| list.rows().map_or(Ok(()), |rows| to.put(rows)))?;
-        let shape = |shape: &Shape| [shape.square, shape.spread, shape.reach];
-        to.column::<f32>(&name("shapes"), &self.shapes.iter().flat_map(shape).collect::<Vec<_>>())?;
+        segments[..self.segments].iter().try_for_each(|list| list.rows().map_or(Ok(()), |rows| to.put(rows)))?;
+        let run = |list: &List| [list.segment, list.from, list.to];
+        to.column::<u32>(&name("runs"), &self.lists.iter().flat_map(run).collect::<Vec<_>>())?;
+        let extent = |list: &List| [list.square, list.spread, list.reach];
+        to.column::<f32>(&name("extents"), &self.lists.iter().flat_map(extent).collect::<Vec<_>>())?;
         to.column::<f32>(&name("trial"), &[&[self.trial.scale], &*self.trial.recalls].concat())?;
+        to.column::<f32>(&name("means"), &self.means)?;
         self.centres.write(to, &name("centres/"), self.len())
     }
 
-    /// The lists in a file and the rows in their order; None if it has none.
+    /// The lists in a file and their rows in order; None if it has none. [`Lists::fit`] tells if they are runs of segments.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] when columns are missing or do not fit each other.
@@ -34,20 +37,49 @@ impl Lists {
         }
         let counts: Array<u64> = file.column(&name("rows"))?;
         let order: Array<u32> = file.column(&name("order"))?;
-        let shapes: Array<f32> = file.column(&name("shapes"))?;
+        let runs: Array<u32> = file.column(&name("runs"))?;
+        let extents: Array<f32> = file.column(&name("extents"))?;
         let trial: Array<f32> = file.column(&name("trial"))?;
+        let means: Array<f32> = file.column(&name("means"))?;
         let centres = Codes::open(file, &name("centres/"))?;
-        let [rows, tried] = *counts else { return Err(damaged()) };
-        let (Ok(rows), Ok(tried)) = (u32::try_from(rows), u32::try_from(tried)) else { return Err(damaged()) };
-        let (shapes, rest) = shapes.as_chunks::<3>();
+        let small = |count: u64| u32::try_from(count).map(|count| count as usize).map_err(|_| damaged());
+        let [rows, segments, tried] = *counts else { return Err(damaged()) };
+        let (rows, segments, tried) = (small(rows)?, small(segments)?, small(tried)?);
+        let ((runs, rest), (extents, others)) = (runs.as_chunks::<3>(), extents.as_chunks::<3>());
         let Some((&scale, recalls)) = trial.split_first() else { return Err(damaged()) };
-        let fit = rest.is_empty() && shapes.len() == centres.len() && centres.d() == d && centres.distances();
-        let finite = trial.iter().chain(shapes.as_flattened()).all(|x| x.is_finite());
-        if !fit || !finite || scale < 0.0 || order.iter().any(|&row| row >= rows) {
+        let n = runs.len();
+        let fit = rest.is_empty() && others.is_empty() && extents.len() == n && centres.len() == n;
+        let wide = centres.d() == d && centres.distances() && means.len() == n.saturating_mul(d);
+        let finite = trial.iter().chain(extents.as_flattened()).chain(&*means).all(|x| x.is_finite());
+        if !fit || !wide || !finite || scale < 0.0 || order.iter().any(|&row| row as usize >= rows) {
             return Err(damaged());
         }
-        let shapes = shapes.iter().map(|&[square, spread, reach]| Shape { square, spread, reach }).collect();
-        let trial = Trial { rows: tried as usize, scale, recalls: recalls.to_vec() };
-        Ok(Some((Self { rows: rows as usize, centres, shapes, trial }, order)))
+        let list = |(&[segment, from, to], &[square, spread, reach]): (&[u32; 3], &[f32; 3])| List {
+            segment,
+            from,
+            to,
+            square,
+            spread,
+            reach,
+        };
+        let lists = runs.iter().zip(extents).map(list).collect();
+        let trial = Trial { rows: tried, scale, recalls: recalls.to_vec() };
+        Ok(Some((Self { rows, segments, means, centres, lists, trial }, order)))
+    }
+
+    /// True if the lists are the rows of their segments, one behind the other.
+    pub(in super::super) fn fit(&self, segments: &[Arc<Segment>]) -> bool {
+        let mut lists = self.lists.iter().peekable();
+        let all = segments.iter().enumerate().all(|(segment, of)| {
+            let mut end = 0;
+            while let Some(list) = lists.next_if(|list| list.segment as usize == segment && list.from == end) {
+                if list.to < list.from {
+                    return false;
+                }
+                end = list.to;
+            }
+            end as usize == of.len()
+        });
+        all && lists.next().is_none()
     }
 }

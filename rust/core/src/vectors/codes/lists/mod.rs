@@ -1,4 +1,4 @@
-//! Lists: rows that lie near each other, coded less their mean, so that a search may read the lists near the query alone.
+//! Lists: runs of rows that lie near each other, for searches that read the lists near the query alone.
 //!
 //! A list knows its mean `c`, the mean square `R^2` of its rows' distances from it, and the largest of them, `m`. For a
 //! query `q` the scores of its rows lie about `q . c` and at most `|q| m` above it, which rules lists out for certain.
@@ -8,6 +8,8 @@
 //!
 //! By distance the scores are `|q|^2 - |q - x|^2` over 2, which lie about `(|q|^2 - |q - c|^2 - R^2) / 2`, and `|q - c|`
 //! stands for `|q|`.
+//!
+//! Lists near each other are neighbours in one segment, so that a search that reads all of them reads long runs.
 
 mod arrange;
 mod cluster;
@@ -17,19 +19,18 @@ mod probe;
 mod tests;
 mod trial;
 
-use std::sync::Arc;
-
 use super::Codes;
 use super::kernel::Kernel;
 use super::line::{At, BLOCK};
 use super::quantise::CodedQuery;
-use super::segment::Segment;
+use super::scan::Chunk;
+use crate::arrays::Array;
 use crate::error::Result;
 use crate::simd::Level;
 use crate::vectors::{Rows, dot};
 use trial::Trial;
 
-pub(super) use probe::{Lean, probe};
+pub(super) use probe::{Lean, narrowed, probe};
 
 /// Deviations above the mean score that promise a good row.
 const PROMISE: f32 = 2.0;
@@ -39,15 +40,23 @@ const PROMISE: f32 = 2.0;
 pub(super) struct Lists {
     /// The rows that were there when the lists were made, dead ones too.
     pub(super) rows: usize,
-    /// Codes of the lists' means, by distance.
+    /// The segments that are lists.
+    pub(super) segments: usize,
+    /// The lists' means, one behind the other.
+    means: Array<f32>,
+    /// Their codes, by distance.
     centres: Codes,
-    shapes: Vec<Shape>,
+    /// In the order of their rows.
+    lists: Vec<List>,
     trial: Trial,
 }
 
-/// The extent of a list.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
+/// A list: a run of a segment's rows, and their extent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct List {
+    segment: u32,
+    from: u32,
+    to: u32,
     /// The squared length of its mean.
     square: f32,
     /// The mean square of its rows' distances from it.
@@ -58,76 +67,69 @@ struct Shape {
 
 /// The scores that a query can expect of a list, in float32; a product, or a distance as [`super::quantise`] bounds it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Estimate {
-    pub(super) list: u32,
-    pub(super) mean: f32,
+struct Estimate {
+    list: u32,
+    mean: f32,
     /// The standard deviation of its rows' scores.
-    pub(super) deviation: f32,
+    deviation: f32,
     /// At least the score of each row.
-    pub(super) upper: f32,
+    upper: f32,
 }
 
 impl Lists {
     /// The number of lists.
     pub(super) fn len(&self) -> usize {
-        self.shapes.len()
+        self.lists.len()
     }
 
     pub(super) fn size_bytes(&self) -> usize {
-        self.centres.size_bytes() + self.shapes.capacity() * size_of::<Shape>()
+        self.means.owned_bytes() + self.centres.size_bytes() + self.lists.capacity() * size_of::<List>()
     }
 
-    /// Describe lists, given their segments; `rows` is the number of rows, dead ones too.
-    fn of(rows: usize, segments: &[Arc<Segment>], d: usize, trial: Trial) -> Result<Self> {
+    /// Lists with their means, one behind the other.
+    fn new(rows: usize, segments: usize, lists: Vec<List>, means: Vec<f32>, d: usize, trial: Trial) -> Result<Self> {
         let centres = Codes::of_distances(d)?;
-        let means: Vec<f32> = segments.iter().flat_map(|list| list.centre().components()).copied().collect();
-        centres.append(Rows::new(&means, segments.len(), d)?)?;
-        let shape = |list: &Arc<Segment>| {
-            let norms = list.fine().norms;
-            let spread = norms.iter().map(|&norm| f64::from(norm).powi(2)).sum::<f64>() / norms.len().max(1) as f64;
-            let reach = norms.iter().fold(0.0_f32, |reach, &norm| reach.max(norm));
-            let mean = list.centre().components();
-            Shape { square: dot(mean, mean) as f32, spread: spread as f32, reach }
-        };
-        Ok(Self { rows, centres, shapes: segments.iter().map(shape).collect(), trial })
+        centres.append(Rows::new(&means, lists.len(), d)?)?;
+        Ok(Self { rows, segments, means: means.into(), centres, lists, trial })
     }
 
-    /// Estimate the scores of every list.
-    pub(super) fn estimates(
+    /// The leaning of a search that is to find this share of the best rows.
+    pub(super) fn lean(&self, recall: f64) -> Lean {
+        Lean { doubt: self.trial.doubt(recall), scale: self.trial.scale }
+    }
+
+    /// Estimate the scores of every list, in their order.
+    fn estimates(
         &self,
         (query, coded): (&[f32], &CodedQuery),
         distances: bool,
         level: Level,
         scale: f32,
     ) -> Vec<Estimate> {
-        let square = dot(query, query);
-        let (scale, length) = (scale.sqrt(), square.sqrt() as f32);
+        let square = dot(query, query) as f32;
+        let (scale, length) = (scale.sqrt(), square.sqrt());
         let mut estimates = Vec::with_capacity(self.len());
         let (kernel, unit) = (Kernel::of(level), coded.unit as f32);
-        for segment in self.centres.published().segments.iter() {
+        for segment in &self.centres.published().segments {
             let scores = coded.fine(segment.centre().shift(query, coded, level));
             let (planes, of, mut products) = (segment.planes(), segment.fine(), [0; BLOCK]);
             for from in (0..segment.len()).step_by(BLOCK) {
                 let products = &mut products[..BLOCK.min(segment.len() - from)];
                 kernel.whole(coded, planes, At::Run(from), true, products);
                 for (i, &product) in (from..).zip(&*products) {
-                    let shape = self.shapes[estimates.len()];
+                    let list = &self.lists[estimates.len()];
                     let middle = scores.middle(product, of.scales[i]) * unit;
                     let error = scores.error(of.residuals[i], of.norms[i]) * unit;
                     let (mean, away, upper) = if distances {
-                        let away = (square as f32 - 2.0 * middle + shape.square).max(0.0);
-                        let nearest = ((away - 2.0 * error).max(0.0).sqrt() - shape.reach).max(0.0);
-                        (
-                            (square as f32 - away - shape.spread) / 2.0,
-                            away.sqrt(),
-                            (square as f32 - nearest * nearest) / 2.0,
-                        )
+                        let away = (square - 2.0 * middle + list.square).max(0.0);
+                        let nearest = ((away - 2.0 * error).max(0.0).sqrt() - list.reach).max(0.0);
+                        ((square - away - list.spread) / 2.0, away.sqrt(), (square - nearest * nearest) / 2.0)
                     } else {
-                        (middle, length, middle + error + length * shape.reach)
+                        (middle, length, middle + error + length * list.reach)
                     };
-                    // Roundings of these few steps, and more.
-                    let upper = upper + (upper.abs() + square as f32 + shape.square) * 16.0 * f32::EPSILON;
-                    let deviation = (scale * away * shape.spread.sqrt()).max(f32::MIN_POSITIVE);
+                    // The roundings of these few steps are fewer.
+                    let upper = upper + (upper.abs() + square + list.square) * (16.0 * f32::EPSILON);
+                    let deviation = (scale * away * list.spread.sqrt()).max(f32::MIN_POSITIVE);
                     estimates.push(Estimate { list: estimates.len() as u32, mean, deviation, upper });
                 }
             }
@@ -135,23 +137,21 @@ impl Lists {
         estimates
     }
 
-    /// All lists, the most promising first.
-    pub(super) fn promising(&self, query: (&[f32], &CodedQuery), distances: bool, level: Level) -> Vec<Estimate> {
-        let mut all = self.estimates(query, distances, level, self.trial.scale);
-        all.sort_unstable_by(|a, b| b.promise().total_cmp(&a.promise()));
-        all
-    }
-
     /// The lists whose rows' mean score is highest, best first.
-    fn nearest(&self, query: &[f32], count: usize, distances: bool, level: Level) -> Vec<usize> {
+    fn nearest(&self, query: &[f32], count: usize, distances: bool, level: Level) -> Vec<List> {
         let mut all = self.estimates((query, &CodedQuery::new(query, level)), distances, level, 0.0);
         all.sort_unstable_by(|a, b| b.mean.total_cmp(&a.mean));
-        all.iter().take(count).map(|estimate| estimate.list as usize).collect()
+        all.iter().take(count).map(|estimate| self.lists[estimate.list as usize]).collect()
+    }
+}
+
+impl List {
+    fn len(&self) -> usize {
+        (self.to - self.from) as usize
     }
 
-    /// The leaning of a search that is to find this share of the best rows.
-    pub(super) fn lean(&self, recall: f64) -> Lean {
-        Lean { doubt: self.trial.doubt(recall), scale: self.trial.scale }
+    fn chunk(&self) -> Chunk {
+        Chunk { segment: self.segment as usize, rows: self.from as usize..self.to as usize }
     }
 }
 
@@ -162,7 +162,7 @@ impl Estimate {
     }
 
     /// The probability that a row of the list reaches a score.
-    pub(super) fn tail(&self, score: f32) -> f32 {
+    fn tail(&self, score: f32) -> f32 {
         tail((score - self.mean) / self.deviation)
     }
 }

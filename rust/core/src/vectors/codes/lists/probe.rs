@@ -23,70 +23,10 @@ pub(in super::super) struct Lean {
     pub(in super::super) scale: f32,
 }
 
-/// Search the rows in no list, then lists, the most promising first, until those left are expected to hold too few
-/// better rows; true if they hold none for certain.
-pub(in super::super) fn probe(
-    task: &Task,
-    lists: &Lists,
-    best: &mut Best<'_>,
-    lean: Lean,
-    learns: bool,
-) -> Result<bool> {
-    let mut search =
-        Search { task, best, learns, keep: [Keep::new(task.k)], kept: Vec::new(), scratch: Scratch::default() };
-    for (segment, part) in task.rows.segments.iter().enumerate().skip(lists.len()) {
-        search.read(segment, part.below(task.n));
-    }
-    let query = (&*task.raw, &task.queries[0]);
-    let mut left = lists.estimates(query, search.best.is_by_distance(), task.level, lean.scale);
-    let first = FIRST.min(left.len());
-    if first < left.len() {
-        left.select_nth_unstable_by(first, |a, b| b.promise().total_cmp(&a.promise()));
-    }
-    let begun = search.lists(left.drain(..first));
-    // The highest bound of those that were left out for good, and what they may hold.
-    let (mut upper, mut lost) = (f32::NEG_INFINITY, 0.0);
-    let may_lose = lean.doubt * task.k as f32;
-    let mut floor = begun;
-    let mut open: Vec<(f32, f32, Estimate)> = left.into_iter().map(|estimate| (1.0, -1.0, estimate)).collect();
-    loop {
-        let nothing = NOTHING * may_lose / lists.len() as f32;
-        let mut expected = lost;
-        open.retain_mut(|(chance, size, estimate)| {
-            *chance = if estimate.upper < floor { 0.0 } else { estimate.tail(floor) };
-            if *size < 0.0 && *chance > 0.0 {
-                *size = search.allowed(estimate.list) as f32;
-            }
-            let holds = *chance * size.max(0.0);
-            if holds <= nothing {
-                lost += holds;
-                upper = upper.max(if *size == 0.0 { f32::NEG_INFINITY } else { estimate.upper });
-                return false;
-            }
-            expected += holds;
-            true
-        });
-        if expected <= may_lose || open.is_empty() {
-            break;
-        }
-        open.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let mut wanted = 0;
-        while wanted < open.len() && expected > may_lose {
-            expected -= open[wanted].0 * open[wanted].1;
-            wanted += 1;
-        }
-        let now = (wanted / 2).max(STEP).min(open.len());
-        floor = search.lists(open.drain(..now).map(|(_, _, estimate)| estimate));
-    }
-    let Search { keep: [keep], kept, .. } = search;
-    best.find(kept, keep.floor())?;
-    let floor = best.reached();
-    Ok((upper == f32::NEG_INFINITY || upper < floor) && open.iter().all(|(_, _, estimate)| estimate.upper < floor))
-}
-
-/// A search on its way through the lists.
+/// The state of a search that reads lists one by one.
 struct Search<'a, 'b> {
     task: &'a Task,
+    lists: &'a Lists,
     best: &'a mut Best<'b>,
     /// True if rows are scored on the way.
     learns: bool,
@@ -95,22 +35,137 @@ struct Search<'a, 'b> {
     scratch: Scratch,
 }
 
-impl Search<'_, '_> {
-    /// Read the first rows of a segment.
-    fn read(&mut self, segment: usize, rows: usize) {
-        let chunk = Chunk { segment, rows: 0..rows, upper: f32::INFINITY };
-        self.task.scan(&chunk, 0..1, &mut self.keep, &mut self.scratch);
+/// Search the most promising lists, the rows in no list, then further lists until those left are expected to hold too
+/// few better rows; true if they hold none for certain.
+pub(in super::super) fn probe(
+    task: &Task,
+    lists: &Lists,
+    best: &mut Best<'_>,
+    lean: Lean,
+    learns: bool,
+) -> Result<bool> {
+    let mut left = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, lean.scale);
+    let mut search = Search::new(task, lists, best, learns);
+    let first = promising(&mut left);
+    search.read(left.drain(..first));
+    for (segment, part) in task.rows.segments.iter().enumerate().skip(lists.segments) {
+        search.scan(&Chunk { segment, rows: 0..part.below(task.n) });
+    }
+    let mut floor = search.learn();
+    // The highest bound of those that were left out for good, and what they may hold.
+    let (mut upper, mut lost) = (f32::NEG_INFINITY, 0.0);
+    let may_lose = lean.doubt * task.k as f32;
+    let nothing = NOTHING * may_lose / lists.len().max(1) as f32;
+    let mut open: Vec<Open> = left.into_iter().map(|estimate| Open { estimate, chance: 1.0, size: None }).collect();
+    loop {
+        let mut expected = lost;
+        open.retain_mut(|list| {
+            let holds = list.holds(floor, |list| search.allowed(list));
+            if holds > nothing {
+                expected += holds;
+                return true;
+            }
+            lost += holds;
+            if list.size != Some(0) {
+                upper = upper.max(list.estimate.upper);
+            }
+            false
+        });
+        if expected <= may_lose || open.is_empty() {
+            break;
+        }
+        open.sort_unstable_by(|a, b| b.chance.total_cmp(&a.chance));
+        let mut wanted = 0;
+        while wanted < open.len() && expected > may_lose {
+            expected -= open[wanted].chance * open[wanted].size.unwrap_or(0) as f32;
+            wanted += 1;
+        }
+        // Half of them, as the floor rises on the way.
+        let now = (wanted / 2).max(STEP).min(open.len());
+        search.read(open.drain(..now).map(|list| list.estimate));
+        floor = search.learn();
+    }
+    let Search { best, keep: [keep], kept, .. } = search;
+    best.find(kept, keep.floor())?;
+    let floor = best.reached();
+    let upper = open.iter().fold(upper, |upper, list| upper.max(list.estimate.upper));
+    Ok(upper == f32::NEG_INFINITY || upper < floor)
+}
+
+/// The runs of lists that can hold one of the best rows, and a floor of these rows' scores, in units of the query.
+pub(in super::super) fn narrowed(task: &Task, lists: &Lists, best: &mut Best<'_>, learns: bool) -> (f32, Vec<Chunk>) {
+    let scale = lists.trial.scale;
+    let estimates = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, scale);
+    let mut search = Search::new(task, lists, best, learns);
+    let mut order = estimates.clone();
+    let first = promising(&mut order);
+    search.read(order.drain(..first));
+    let score = search.learn();
+    let mut runs: Vec<Chunk> = Vec::new();
+    for (list, _) in lists.lists.iter().zip(&estimates).filter(|(_, estimate)| !(estimate.upper < score)) {
+        let next = list.chunk();
+        match runs.last_mut() {
+            Some(run) if run.segment == next.segment && run.rows.end == next.rows.start => run.rows.end = next.rows.end,
+            _ => runs.push(next),
+        }
+    }
+    let floor = search.keep[0].floor();
+    // The scan meets these rows again.
+    best.forget();
+    (floor, runs)
+}
+
+/// Put the most promising lists first, and return their number.
+fn promising(estimates: &mut [Estimate]) -> usize {
+    let first = FIRST.min(estimates.len());
+    if first < estimates.len() {
+        estimates.select_nth_unstable_by(first, |a, b| b.promise().total_cmp(&a.promise()));
+    }
+    first
+}
+
+/// A list that is not read yet.
+struct Open {
+    estimate: Estimate,
+    /// The probability that a row of it is among the best.
+    chance: f32,
+    /// The number of its rows that may be returned; None until it is needed.
+    size: Option<usize>,
+}
+
+impl Open {
+    /// The number of rows that are expected to reach a score.
+    fn holds(&mut self, score: f32, size: impl Fn(u32) -> usize) -> f32 {
+        self.chance = if self.estimate.upper < score { 0.0 } else { self.estimate.tail(score) };
+        if self.chance == 0.0 {
+            return 0.0;
+        }
+        self.chance * *self.size.get_or_insert_with(|| size(self.estimate.list)) as f32
+    }
+}
+
+impl<'a, 'b> Search<'a, 'b> {
+    fn new(task: &'a Task, lists: &'a Lists, best: &'a mut Best<'b>, learns: bool) -> Self {
+        let (keep, kept, scratch) = ([Keep::new(task.k)], Vec::new(), Scratch::default());
+        Self { task, lists, best, learns, keep, kept, scratch }
     }
 
-    /// Read lists, and return a score that k rows have.
-    fn lists(&mut self, lists: impl Iterator<Item = Estimate>) -> f32 {
-        let mut lists = lists.map(|estimate| estimate.list as usize).peekable();
-        while let Some(segment) = lists.next() {
-            if let Some(&next) = lists.peek() {
+    fn scan(&mut self, chunk: &Chunk) {
+        self.task.scan(chunk, 0..1, &mut self.keep, &mut self.scratch);
+    }
+
+    fn read(&mut self, lists: impl Iterator<Item = Estimate>) {
+        let mut chunks = lists.map(|estimate| self.lists.lists[estimate.list as usize].chunk()).peekable();
+        while let Some(chunk) = chunks.next() {
+            if let Some(next) = chunks.peek() {
                 self.task.fetch(next);
             }
-            self.read(segment, self.task.rows.segments[segment].len());
+            self.task.scan(&chunk, 0..1, &mut self.keep, &mut self.scratch);
         }
+    }
+
+    /// The score that k of the rows read so far reach.
+    fn learn(&mut self) -> f32 {
         let from = self.kept.len();
         self.keep[0].drain(&mut self.kept);
         if self.learns {
@@ -123,12 +178,11 @@ impl Search<'_, '_> {
         (f64::from(self.keep[0].floor()) * self.task.queries[0].unit) as f32
     }
 
-    /// The rows of a list that may be returned.
+    /// The number of a list's rows that may be returned.
     fn allowed(&self, list: u32) -> usize {
-        let segment = &self.task.rows.segments[list as usize];
-        match (&self.task.mask, segment.rows()) {
-            (Some(mask), Some(rows)) => rows.iter().filter(|&&row| mask.contains(row as usize)).count(),
-            _ => segment.len(),
-        }
+        let (list, mask) = (self.lists.lists[list as usize], self.task.mask.as_ref());
+        let rows = self.task.rows.segments[list.segment as usize].rows();
+        let Some((mask, rows)) = mask.zip(rows) else { return list.len() };
+        rows[list.from as usize..list.to as usize].iter().filter(|&&row| mask.contains(row as usize)).count()
     }
 }

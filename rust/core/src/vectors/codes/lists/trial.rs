@@ -2,19 +2,21 @@
 
 use super::super::search::leant;
 use super::super::{Codes, Request, top_k_batch_coded};
-use super::cluster::{gathered, spread};
+use super::cluster::{gathered, mean, spread};
 use super::probe::Lean;
 use crate::error::Result;
 use crate::simd::Level;
 use crate::vectors::{Hits, Pieces, Rows, dot};
 
 /// Rows that are asked for, and the neighbours that each should have.
-const QUERIES: usize = 256;
+const QUERIES: usize = 512;
 const K: usize = 10;
 /// Lists per query whose rows' scores are compared with the expected ones.
 const NEAR: usize = 24;
 /// Better rows that lists left unread may hold, by the number of rows wanted: the doubt of a search.
-const DOUBTS: [f32; 9] = [0.5, 0.25, 0.12, 0.06, 0.03, 0.012, 0.004, 0.001, 0.000_1];
+const DOUBTS: [f32; 13] = [0.5, 0.3, 0.18, 0.1, 0.06, 0.03, 0.015, 0.007, 0.003, 0.001, 3e-4, 1e-4, 1e-5];
+/// A recall that needs no further trial.
+const ENOUGH: f32 = 0.999_5;
 /// Deviations of a recall by chance that its estimate is lowered by.
 const CAUTION: f64 = 1.0;
 
@@ -60,6 +62,9 @@ impl Trial {
             let (count, mean) = (recalls.len() as f64, recalls.iter().sum::<f64>() / recalls.len() as f64);
             let variance = recalls.iter().map(|recall| (recall - mean).powi(2)).sum::<f64>() / count;
             trial.recalls.push((mean - CAUTION * (variance / count).sqrt()) as f32);
+            if trial.recalls.last() > Some(&ENOUGH) {
+                break;
+            }
         }
         Ok(trial)
     }
@@ -88,12 +93,12 @@ fn scale(codes: &Codes, queries: Rows<'_>, rows: Pieces<'_>) -> Result<f32> {
     for i in 0..queries.n() {
         let query = queries.row(i);
         for list in lists.nearest(query, NEAR, codes.distances(), Level::best()).into_iter().skip(1) {
-            let segment = &published.segments[list];
-            let centre = segment.centre().components();
+            let of = &published.segments[list.segment as usize].rows().map_or(&[][..], |rows| rows)[list.chunk().rows];
+            let centre = &mean(&gathered(rows, of)?, queries.d());
             let from: Vec<f32> =
                 if codes.distances() { query.iter().zip(centre).map(|(q, c)| q - c).collect() } else { query.to_vec() };
             let square = dot(&from, &from);
-            for row in segment.rows().into_iter().flat_map(|rows| rows.iter()) {
+            for row in of {
                 let rest: Vec<f32> =
                     rows.row(*row as usize, &mut buffer)?.iter().zip(centre).map(|(x, c)| x - c).collect();
                 sum += dot(&from, &rest).powi(2);
