@@ -136,8 +136,11 @@ pub(super) fn leant(
     let queries = Rows::new(query, 1, query.len())?;
     let Some((task, mut best)) = begin(codes, queries, rows, request)? else { return Ok((Hits::default(), true)) };
     if let (Some(lists), Some(mut best), true) = (task.rows.lists.clone(), best.pop(), task.queries[0].unit > 0.0) {
-        let certain = probe(&task, &lists, &mut best, lean, task.k <= MOST_LEARNT && rows.are_in_memory())?;
-        return Ok((best.hits(), certain));
+        let learns = task.k <= MOST_LEARNT && rows.are_in_memory();
+        let probed = if lean.doubt > 0.0 { probe(&task, &lists, &mut best, lean, learns)? } else { None };
+        if let Some(certain) = probed {
+            return Ok((best.hits(), certain));
+        }
     }
     Ok((top_k_coded(codes, query, rows, request)?, true))
 }

@@ -15,6 +15,9 @@ const ROOM: usize = 1 << 16;
 /// The part of what a search may leave out that is left out list by list, as too little to come back to.
 const NOTHING: f32 = 0.05;
 
+/// Where more than one in this many lists is to be read, all are.
+const MOST_PART: usize = 3;
+
 /// How much a search may leave unread.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Lean {
@@ -36,14 +39,14 @@ struct Search<'a, 'b> {
 }
 
 /// Search the most promising lists, the rows in no list, then further lists until those left are expected to hold too
-/// few better rows; true if they hold none for certain.
+/// few better rows; true if they hold none for certain, and None if a scan of all rows takes less time.
 pub(in super::super) fn probe(
     task: &Task,
     lists: &Lists,
     best: &mut Best<'_>,
     lean: Lean,
     learns: bool,
-) -> Result<bool> {
+) -> Result<Option<bool>> {
     let mut left = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, lean.scale);
     let mut search = Search::new(task, lists, best, learns);
     let first = promising(&mut left);
@@ -80,6 +83,9 @@ pub(in super::super) fn probe(
             expected -= open[wanted].chance * open[wanted].size.unwrap_or(0) as f32;
             wanted += 1;
         }
+        if MOST_PART * wanted > lists.len() {
+            return Ok(None);
+        }
         // Half of them, as the floor rises on the way.
         let now = (wanted / 2).max(STEP).min(open.len());
         search.read(open.drain(..now).map(|list| list.estimate));
@@ -89,7 +95,7 @@ pub(in super::super) fn probe(
     best.find(kept, keep.floor())?;
     let floor = best.reached();
     let upper = open.iter().fold(upper, |upper, list| upper.max(list.estimate.upper));
-    Ok(upper == f32::NEG_INFINITY || upper < floor)
+    Ok(Some(upper == f32::NEG_INFINITY || upper < floor))
 }
 
 /// The runs of lists that can hold one of the best rows, and a floor of these rows' scores, in units of the query.
