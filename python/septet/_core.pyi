@@ -104,17 +104,11 @@ class Codes:
     def arranged(
         self, rows: _Rows, alive: _Mask | None = None, *, absorb: bool = False, threads: int | None = None
     ) -> Codes:
-        """Return codes of the same rows in lists, each of 12 to 256 rows that lie near each other, for `probe`.
-
-        They answer as these codes do, from `top_k` too, and are saved and opened with their lists.
+        """Return codes of the same rows in lists of 12 to 256 near ones; `save` and `open` keep them.
 
         Args:
-            rows: shape ``(n, d)``, as for `top_k`.
-            alive: shape ``(n,)``; false rows are in no list, so that every search of the result needs a mask without
-                them.
-            absorb: keep lists that exist, and add to them the rows that are in none: fast, as only these rows are
-                compared with all lists. Lists that grow beyond 256 rows are split, those below 12 are merged.
-            threads: maximum threads, at least 1; None uses every core.
+            alive: shape ``(n,)``; false rows are in no list, so every search of the result needs a mask without them.
+            absorb: keep existing lists, and add to them the rows that are in none; they are split and merged.
         """
     def probe(
         self,
@@ -124,17 +118,12 @@ class Codes:
         recall: float,
         mask: _Mask | None = None,
         *,
-        kernel: str | None = None,
+        kernel: str | None = ...,
     ) -> tuple[_Integers, _Floats, bool]:
-        """Find ``k`` rows of lists, of which a share ``recall`` is expected to be among the ``k`` best.
-
-        The expectation was measured on rows of the lists as queries. Never fewer rows than `top_k` are returned.
-
-        Args:
-            recall: 0 to 1; from 1 on the search is exact.
+        """Find as many rows as `top_k`, a share ``recall`` of which is expected to be among the best.
 
         Returns:
-            Row indices, scores, and true if these are the best rows for certain.
+            Row indices, scores, and true if these are the best rows for certain, as they are from ``recall`` 1 on.
         """
     def top_k(
         self,

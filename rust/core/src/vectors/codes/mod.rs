@@ -7,6 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avxvnni;
+mod best;
 mod centre;
 mod coded_query;
 #[cfg(test)]

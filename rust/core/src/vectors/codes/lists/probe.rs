@@ -1,8 +1,8 @@
 //! A search of the lists that can hold better rows.
 
+use super::super::best::Best;
 use super::super::keep::{Keep, Kept, prune};
 use super::super::scan::{Chunk, Scratch, Task};
-use super::super::search::Best;
 use super::{Estimate, Lists};
 use crate::error::Result;
 
@@ -18,7 +18,7 @@ const NOTHING: f32 = 0.05;
 /// Where more than one in this many lists is to be read, all are.
 const MOST_PART: usize = 3;
 
-/// How much a search may leave unread.
+/// The rows that a search may miss.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Lean {
     /// Better rows that lists left unread may be expected to hold, by the number of rows wanted.
@@ -108,7 +108,10 @@ pub(in super::super) fn narrowed(task: &Task, lists: &Lists, best: &mut Best<'_>
     search.read(order.drain(..first));
     let score = search.learn();
     let mut runs: Vec<Chunk> = Vec::new();
-    for (list, _) in lists.lists.iter().zip(&estimates).filter(|(_, estimate)| !(estimate.upper < score)) {
+    for (list, estimate) in lists.lists.iter().zip(&estimates) {
+        if estimate.upper < score {
+            continue;
+        }
         let next = list.chunk();
         match runs.last_mut() {
             Some(run) if run.segment == next.segment && run.rows.end == next.rows.start => run.rows.end = next.rows.end,

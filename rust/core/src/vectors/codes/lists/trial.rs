@@ -20,7 +20,7 @@ const ENOUGH: f32 = 0.999_5;
 /// Deviations of a recall by chance that its estimate is lowered by.
 const CAUTION: f64 = 1.0;
 
-/// What a trial measured.
+/// The results of a trial.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     /// The rows that the lists were made of.
