@@ -214,6 +214,6 @@ def usearch_graph(vectors: np.ndarray) -> Peer:
 def turbovec(vectors: np.ndarray) -> Peer:
     lib: Any = importlib.import_module("turbovec")
     index = lib.TurboQuantIndex(dim=D, bit_width=4)
-    index.calibrate(vectors[:: max(1, len(vectors) // 4_096)])
+    index.calibrate(np.ascontiguousarray(vectors[:: max(1, len(vectors) // 4_096)]))
     index.add(vectors)
     return Peer("turbovec", (4,), lambda _: lambda question: index.search(question[None], K)[1][0])
