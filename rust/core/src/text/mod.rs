@@ -9,6 +9,7 @@ mod chunk_tests;
 mod chunks;
 mod costs;
 mod edits;
+mod needles;
 mod otherwise;
 mod outline;
 mod pack;

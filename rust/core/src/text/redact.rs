@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder, RegexSet, RegexSetBuilder, SetMatches, escape};
 
 use super::edits::{Edit, Masked, edited, joined};
+use super::needles::needles;
 use super::otherwise::otherwise;
 use crate::{Error, Result};
 
@@ -133,11 +134,15 @@ struct Rule {
     pattern: Regex,
     mask: Mask,
     check: Check,
+    /// The place of its needles in `Redactor::needles`; None if it has none.
+    needles: Option<usize>,
 }
 
 /// Rules, which run one after the other, each on what the one before left.
 pub struct Redactor {
     rules: Vec<Rule>,
+    /// Says in one pass which rules a text needs: most rules match nothing in most texts.
+    needles: RegexSet,
 }
 
 impl Redactor {
@@ -147,12 +152,25 @@ impl Redactor {
     /// # Errors
     /// A pattern is malformed, or too large.
     pub fn new<'a>(rules: impl IntoIterator<Item = (&'a str, Mask, Check)>) -> Result<Self> {
-        let result = rules.into_iter().map(|(pattern, mask, check)| {
-            let built = RegexBuilder::new(pattern).size_limit(1 << 22).dfa_size_limit(1 << 22).build();
+        let mut sets = Vec::new();
+        let result = rules.into_iter().map(|(text, mask, check)| {
+            let built = RegexBuilder::new(text).size_limit(1 << 22).dfa_size_limit(1 << 22).build();
             let pattern = built.map_err(|fault| Error::Pattern { reason: fault.to_string() })?;
-            Ok(Rule { pattern, mask, check })
+            let needles = needles(text).map(|needles| {
+                let alternatives: Vec<String> = needles.iter().map(|needle| escape(needle)).collect();
+                sets.push(format!("(?i){}", alternatives.join("|")));
+                sets.len() - 1
+            });
+            Ok(Rule { pattern, mask, check, needles })
         });
-        Ok(Self { rules: result.collect::<Result<_>>()? })
+        let mut rules: Vec<Rule> = result.collect::<Result<_>>()?;
+        let needles = RegexSetBuilder::new(sets).size_limit(1 << 26).dfa_size_limit(1 << 22).build();
+        let needles = needles.unwrap_or_else(|_| {
+            // Together they are too large: each rule reads every text.
+            rules.iter_mut().for_each(|rule| rule.needles = None);
+            RegexSet::empty()
+        });
+        Ok(Self { rules, needles })
     }
 
     /// Return the number of rules.
@@ -172,11 +190,13 @@ impl Redactor {
         if !hidden.is_empty() {
             held = Cow::Owned(edited(text, &hidden));
         }
+        let mut present = self.needles.matches(&held);
         for (rule, count) in self.rules.iter().zip(counts) {
-            let edits = rule.edits(&held);
+            let edits = rule.edits(&held, &present);
             if !edits.is_empty() {
                 *count += edits.len();
                 held = Cow::Owned(edited(&held, &edits));
+                present = self.needles.matches(&held);
             }
         }
         held
@@ -198,14 +218,16 @@ impl Redactor {
 
     /// Return what is masked in a text of which something was masked before.
     fn found_in(&self, mut found: Vec<Masked>, mut held: Cow<'_, str>, counts: &mut [usize]) -> Vec<Masked> {
+        let mut present = self.needles.matches(&held);
         for ((number, rule), count) in self.rules.iter().enumerate().zip(counts) {
-            let edits = rule.edits(&held);
+            let edits = rule.edits(&held, &present);
             if edits.is_empty() {
                 continue;
             }
             *count += edits.len();
             found = joined(&found, &edits, number);
             held = Cow::Owned(edited(&held, &edits));
+            present = self.needles.matches(&held);
         }
         found
     }
@@ -230,9 +252,12 @@ impl Redactor {
 }
 
 impl Rule {
-    /// Return what is to be put in place of the secrets of a text.
-    fn edits(&self, text: &str) -> Vec<Edit> {
+    /// Return what is to be put in place of the secrets of a text, of which these needles are present.
+    fn edits(&self, text: &str, present: &SetMatches) -> Vec<Edit> {
         let mut edits = Vec::new();
+        if self.needles.is_some_and(|needles| !present.matched(needles)) {
+            return edits;
+        }
         for found in self.pattern.captures_iter(text) {
             let Some(whole) = found.get(0) else { continue };
             let (start, end) = secret(&found).unwrap_or((whole.start(), whole.end()));
