@@ -29,6 +29,8 @@ MOST_TAG_CHARS = 256
 _WIKI = re.compile(r"\[\[([^\[\]|#]+)(#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
 #: Code, links and URLs, in which a ``#`` does not begin a tag.
 _CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|`[^`\n]*`|\]\([^)\s]*\)|\[\[[^\]]*\]\]|\w+://\S+")
+#: A necessary condition of a tag; most texts have none, and code takes long to find.
+_MAYBE = re.compile(r"#[^\W_]")
 _INLINE = re.compile(r"(?<![^\s(\[{,;:>\"'*_])#([^\W_][\w/-]*)")
 #: Maximum unreadable fields named in a problem.
 MOST_FAULTS = 3
@@ -193,6 +195,8 @@ def named_in(values: Any) -> list[tuple[str, str]]:
 
 def inline_tags(text: str) -> list[str]:
     """Return the tags in a Markdown text outside code, with parents: ``water``, then ``water/sewer``."""
+    if _MAYBE.search(text) is None:
+        return []
     tags: dict[str, None] = {}
     for tag in _INLINE.findall(_CODE.sub(" ", text)):
         if not tag.replace("/", "").isdecimal():
