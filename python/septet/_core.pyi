@@ -7,8 +7,8 @@ that grow with the corpus release the GIL.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, TypeAlias, final
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ _Problem = tuple[str, str, str]
 _Symbol = tuple[str, int, str, str, str, float]
 _Needed = Sequence[tuple[Sequence[str], Sequence[str]]]
 _Steps = Sequence[tuple[bool, Sequence[int]]]
+_Row = TypeVar("_Row")
 
 class Damaged(ValueError):
     """A file of arrays is not what it was when it was made."""
@@ -230,18 +231,16 @@ def made_id(kind: str, title: str, text_hash: str) -> str:
 def text_set(texts: Sequence[str]) -> tuple[str, int]:
     """Return texts as a JSON list, ascending, each once, and how many; NUL is `septet.sqlite.store.nul.escaped`."""
 
-def plain_row(
-    fields: object,
+def plain_rows(
+    items: Iterable[object],
     now: float,
-    attrs: Callable[[object], str],
-    span: Callable[[object], tuple[str | None, int | None, int | None]],
-) -> tuple[Any, ...] | None:
-    """Return an entry as a row of the store: the columns up to ``text_hash``, and whether ``created_at`` was given.
+    attrs: Callable[[Any], str],
+    span: Callable[[Any], tuple[str | None, int | None, int | None]],
+    row: Callable[[tuple[Any, ...]], _Row],
+) -> list[_Row] | None:
+    """Return entries as rows, which ``row`` makes: the columns up to ``text_hash``, and True for a ``created_at``.
 
-    None when any field wants more than a look: what cannot be stored, and also what must be converted first (a
-    `datetime`, a set of tags, a subclass of `str`). What comes back equals what the checks in Python make of it.
-    ``attrs`` and ``span`` check and convert these two fields, if they are given; when they raise, None is returned.
-    """
+    None when a field wants more than a look, as what must be converted, or when ``attrs`` or ``span`` raises for it."""
 
 # -- terms -----------------------------------------------------------------------------------------------------------
 

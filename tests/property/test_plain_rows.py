@@ -65,7 +65,8 @@ def checked(given_fields):
 
 def plain(given_fields, attrs=None, span=None):
     """The row, if a look is enough; neither attrs nor a span is converted unless it is told how."""
-    return _core.plain_row(given_fields, NOW, attrs or refuse, span or refuse)
+    rows = _core.plain_rows([given_fields], NOW, attrs or refuse, span or refuse, tuple)
+    return None if rows is None else rows[0]
 
 
 def refuse(value):

@@ -26,7 +26,7 @@ MOST_MAPPED = 10_000
 
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_until")
 _TEXTS = ("id", "title", "description", "context", "type", "domain", "kind", "parent", "source")
-#: Fields whose value may need conversion before `plain_row`.
+#: Fields whose value may need conversion before `plain_rows`.
 _CONVERTED = frozenset((*_TIMES, *_TEXTS, "tags", "attrs", "span", "vector", "severity", "trust"))
 #: Common names of the text field in other programs.
 _LIKELY = ("text", "content", "body", "document", "page_content", "summary", "abstract")

@@ -15,7 +15,7 @@ from septet.model.fields import Severity, Span, Trust
 
 #: Maximum characters of the texts and attrs of an entry together; SQLite's limit is a billion bytes per row.
 MOST_CHARS = 50_000_000
-#: Maximum tags of an entry, each of at most 4,096 characters. `plain_row` has the same limits.
+#: Maximum tags of an entry, each of at most 4,096 characters. `plain_rows` has the same limits.
 MOST_TAGS = 10_000
 #: Lines are integers of SQLite.
 MOST_LINES, MOST_PATH_CHARS = 2**63 - 1, 4_096

@@ -45,7 +45,7 @@ class Condition(NamedTuple):
 class EntryRow(NamedTuple):
     """A row to write: columns of the table ``entries``, and True if the caller set the creation time.
 
-    `_core.plain_row` returns these values in this order.
+    `_core.plain_rows` returns these values in this order.
     """
 
     id: str

@@ -28,9 +28,24 @@ pub(super) fn text_set(py: Python<'_>, texts: Vec<PyBackedStr>) -> (String, usiz
     py.detach(|| entries::text_set(texts.iter().map(AsRef::as_ref).collect()))
 }
 
-/// Return the row of an entry whose every field is plain; None for any other.
+/// Return the rows of entries whose every field is plain, each by a call of `row`; None if any other is among them.
 #[pyfunction]
-pub(super) fn plain_row<'py>(
+pub(super) fn plain_rows<'py>(
+    items: &Value<'py>,
+    now: f64,
+    attrs: &Value<'py>,
+    span: &Value<'py>,
+    row: &Value<'py>,
+) -> PyResult<Option<Vec<Value<'py>>>> {
+    let mut rows = Vec::new();
+    for fields in items.try_iter()? {
+        let Some(values) = plain_row(&fields?, now, attrs, span)? else { return Ok(None) };
+        rows.push(row.call1((values,))?);
+    }
+    Ok(Some(rows))
+}
+
+fn plain_row<'py>(
     fields: &Value<'py>,
     now: f64,
     attrs: &Value<'py>,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from septet._core import gram_text, plain_row
+from septet import _core
+from septet._core import gram_text
 from septet.inputs.arguments import utf8
 from septet.model.drafts import Draft, attrs_text, checked_span, draft
 from septet.model.entry import tags_of
@@ -25,7 +27,6 @@ _Fact = TypeVar("_Fact")
 PAGE_ROWS = 5_000
 
 _STORED = EntryRow._fields[:-1]
-_GIVEN, _GENERATION = len(_STORED) + 1, len(_STORED) + 2
 _REPLACED = [name for name in _STORED if name not in ("id", "created_at")]
 #: Maximum rows read by a list of parameters, in half the time of `json_each`; one statement per count.
 FEW_ROWS = 16
@@ -35,24 +36,38 @@ _FEW = [
     for rows in range(1, FEW_ROWS + 1)
 ]
 
-# On conflict the row is updated, not replaced, to keep its number. A revived entry (live = 0) takes the new creation
-# time.
-_UPSERT = f"""
-INSERT INTO entries ({", ".join(_STORED)}, live, generation)
-VALUES ({", ".join(f"?{n}" for n in range(1, _GIVEN))}, 1, ?{_GENERATION})
+#: Makes a row of its values, without a Python call.
+_AS_ROW: Callable[[tuple[Any, ...]], EntryRow] = partial(tuple.__new__, EntryRow)
+#: Columns that most entries leave empty. Binding NULL costs more than binding a text: Python looks for an adapter.
+_OPTIONAL = [
+    _STORED.index(name) for name in ("path", "first_line", "last_line", "valid_from", "valid_until", "parent", "source")
+]
+_REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
+
+
+@lru_cache(128)
+def _upsert(absent: frozenset[int]) -> str:
+    """Return the statement that stores rows in which these columns are NULL.
+
+    On conflict the row is updated, not replaced, to keep its number. A revived entry (live = 0) takes the new creation
+    time.
+    """
+    columns = [name for place, name in enumerate(_STORED) if place not in absent]
+    timed, generation = len(columns) + 1, len(columns) + 2
+    return f"""
+INSERT INTO entries ({", ".join(columns)}, live, generation)
+VALUES ({", ".join(f"?{n}" for n in range(1, timed))}, 1, ?{generation})
 ON CONFLICT (id) DO UPDATE SET
     {", ".join(f"{name} = excluded.{name}" for name in (*_REPLACED, "live", "generation"))},
-    created_at = CASE WHEN ?{_GIVEN} OR NOT entries.live THEN excluded.created_at
+    created_at = CASE WHEN ?{timed} OR NOT entries.live THEN excluded.created_at
                       ELSE min(entries.created_at, excluded.updated_at) END
 """
-
-_REBUILD = "INSERT INTO meta VALUES ('purged', ?) ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)"
 
 
 def checked_row(fields: Mapping[str, Any], *, now: float) -> EntryRow:
     """Check the fields of an entry as `draft`, and return its row; plain fields take a fast path."""
-    row = plain_row(fields, now, attrs_text, _span_columns)
-    return row_of(draft(fields, now=now)) if row is None else EntryRow._make(row)
+    rows = _core.plain_rows((fields,), now, attrs_text, _span_columns, _AS_ROW)
+    return row_of(draft(fields, now=now)) if rows is None else rows[0]
 
 
 def plain_rows(
@@ -68,11 +83,7 @@ def plain_rows(
         attrs_json: converts ``attrs`` to its column, for attrs known to be valid.
         span_columns: converts ``span`` to its columns.
     """
-    attrs_json, span_columns = attrs_json or attrs_text, span_columns or _span_columns
-    rows = [plain_row(fields, now, attrs_json, span_columns) for fields in items]
-    # No Python call per row, for speed.
-    entry_rows: Iterator[Any] = map(tuple.__new__, repeat(EntryRow), rows)  # type: ignore[arg-type]
-    return None if None in rows else list(entry_rows)
+    return _core.plain_rows(items, now, attrs_json or attrs_text, span_columns or _span_columns, _AS_ROW)
 
 
 def row_of(draft: Draft) -> EntryRow:
@@ -88,12 +99,19 @@ def row_of(draft: Draft) -> EntryRow:
 
 
 def upsert(write: SqliteWriting, rows: Sequence[EntryRow], entries: Sequence[EntryRow], keeping: Keeping) -> None:
+    if not rows:
+        return
     known = indexing.rows_of(write, [row.id for row in rows])
     last = indexing.last_row(write)
     if known:
         history.keep_replaced(write, entries, keeping)
     indexing.unindex(write, known)
-    write.sql.executemany(_UPSERT, ((*row, write.generation) for row in rows))
+    columns = [*zip(*rows)]
+    absent = frozenset([place for place in _OPTIONAL if columns[place].count(None) == len(rows)])
+    present = [column for place, column in enumerate(columns[:-1]) if place not in absent]
+    # Integers need no adapter, booleans do.
+    values = zip(*present, map(int, columns[-1]), repeat(write.generation))
+    write.sql.executemany(_upsert(absent), values)
     indexing.index(write, known, after=last, expected=len(rows))
 
 
