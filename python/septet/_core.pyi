@@ -231,6 +231,9 @@ def made_id(kind: str, title: str, text_hash: str) -> str:
 def text_set(texts: Sequence[str]) -> tuple[str, int]:
     """Return texts as a JSON list, ascending, each once, and how many; NUL is `septet.sqlite.store.nul.escaped`."""
 
+def plain_json(value: object) -> str | None:
+    """Return a dict as `json` writes it, compact; None unless it holds texts, whole numbers, truth values and lists."""
+
 def plain_rows(
     items: Iterable[object],
     now: float,
@@ -238,9 +241,7 @@ def plain_rows(
     span: Callable[[Any], tuple[str | None, int | None, int | None]],
     row: Callable[[tuple[Any, ...]], _Row],
 ) -> list[_Row] | None:
-    """Return entries as rows, which ``row`` makes: the columns up to ``text_hash``, and True for a ``created_at``.
-
-    None when a field wants more than a look, as what must be converted, or when ``attrs`` or ``span`` raises for it."""
+    """Return entries as rows, which ``row`` makes; None if a field must be checked or converted by other means."""
 
 # -- terms -----------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from septet.model.drafts import attrs_text
 from septet.model.fields import Span
 from septet.sqlite.tables import entries, files
 from septet.sqlite.tables.files import COMPARED, ChunkRow, FileRow
@@ -173,19 +172,7 @@ def rows_of_drafts(
         span = file.path, fields.pop("first_line"), fields.pop("last_line")
         fields |= {"id": _NO_ID, "kind": files.CHUNK, "parent": file.id, "span": span}
         items.append(fields)
-    rows = entries.plain_rows(items, now=mtime, attrs_json=_AttrsJson(), span_columns=lambda span: span)
+    rows = entries.plain_rows(items, now=mtime, span_columns=lambda span: span)
     if rows is None:
         return [entries.checked_row({**fields, "span": Span(*fields["span"])}, now=mtime) for fields in items]
     return rows
-
-
-class _AttrsJson:
-    """Encodes attrs as JSON, caching the last value: chunks under one heading have equal attrs."""
-
-    def __init__(self) -> None:
-        self._last: tuple[object, str] = ({}, "{}")
-
-    def __call__(self, attrs: object) -> str:
-        if attrs != self._last[0]:
-            self._last = attrs, attrs_text(attrs)
-        return self._last[1]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from septet._core import made_id, text_hash
+from septet._core import made_id, plain_json, text_hash
 from septet.errors import EntryError
 from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8, whole
 from septet.model.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
@@ -208,6 +208,8 @@ def checked_attrs(value: object) -> dict[str, Any]:
 
 def attrs_text(value: object) -> str:
     """Return attrs as compact JSON, equal to that of `checked_attrs`, with the same errors."""
+    if (text := plain_json(value)) is not None:
+        return text
     # Plain keys and values survive a round trip through JSON, so they need no check.
     plain = type(value) is dict and all(type(key) is str and _is_plain(inner) for key, inner in value.items())
     try:

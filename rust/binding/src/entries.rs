@@ -28,6 +28,48 @@ pub(super) fn text_set(py: Python<'_>, texts: Vec<PyBackedStr>) -> (String, usiz
     py.detach(|| entries::text_set(texts.iter().map(AsRef::as_ref).collect()))
 }
 
+/// Return a dict of plain values as compact JSON, as `json` does; None for any other value.
+#[pyfunction]
+pub(super) fn plain_json(value: &Value<'_>) -> Option<String> {
+    let mut json = String::from("{");
+    for (name, value) in value.cast_exact::<PyDict>().ok()? {
+        if json.len() > 1 {
+            json.push(',');
+        }
+        entries::push_json(&mut json, text(&name)?);
+        json.push(':');
+        let Ok(list) = value.cast_exact::<PyList>() else {
+            push_plain(&mut json, &value)?;
+            continue;
+        };
+        json.push('[');
+        for (place, value) in list.iter().enumerate() {
+            if place > 0 {
+                json.push(',');
+            }
+            push_plain(&mut json, &value)?;
+        }
+        json.push(']');
+    }
+    json.push('}');
+    Some(json)
+}
+
+/// Append a text, a whole number, a truth value or None; None for any other value.
+fn push_plain(json: &mut String, value: &Value<'_>) -> Option<()> {
+    if let Some(text) = text(value) {
+        entries::push_json(json, text);
+    } else if value.is_none() {
+        json.push_str("null");
+    } else if let Ok(flag) = value.cast_exact::<PyBool>() {
+        json.push_str(if flag.is_true() { "true" } else { "false" });
+    } else {
+        let number: i64 = value.cast_exact::<PyInt>().ok()?.extract().ok()?;
+        json.push_str(&number.to_string());
+    }
+    Some(())
+}
+
 /// Return the rows of entries whose every field is plain, each by a call of `row`; None if any other is among them.
 #[pyfunction]
 pub(super) fn plain_rows<'py>(

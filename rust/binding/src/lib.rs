@@ -233,7 +233,7 @@ mod _core {
     #[pymodule_export]
     use super::encoder::Encoder;
     #[pymodule_export]
-    use super::entries::{made_id, plain_rows, text_hash, text_set};
+    use super::entries::{made_id, plain_json, plain_rows, text_hash, text_set};
     #[pymodule_export]
     use super::errors::Damaged;
     #[pymodule_export]

@@ -74,16 +74,14 @@ def plain_rows(
     items: Sequence[object],
     *,
     now: float,
-    attrs_json: Callable[[Any], str] | None = None,
     span_columns: Callable[[Any], tuple[str | None, int | None, int | None]] | None = None,
 ) -> list[EntryRow] | None:
     """Return the rows of dicts of plain fields, as `checked_row`; None if any needs the full checks.
 
     Args:
-        attrs_json: converts ``attrs`` to its column, for attrs known to be valid.
         span_columns: converts ``span`` to its columns.
     """
-    return _core.plain_rows(items, now, attrs_json or attrs_text, span_columns or _span_columns, _AS_ROW)
+    return _core.plain_rows(items, now, attrs_text, span_columns or _span_columns, _AS_ROW)
 
 
 def row_of(draft: Draft) -> EntryRow:

@@ -94,6 +94,27 @@ pub fn tags_json(tags: &[&str]) -> String {
     json
 }
 
+/// Append a text as JSON, with the escapes of Python's `json`.
+pub fn push_json(json: &mut String, text: &str) {
+    json.push('"');
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate().filter(|&(_, byte)| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        json.push_str(&text[from..at]);
+        match byte {
+            b'"' | b'\\' => json.extend(['\\', char::from(byte)]),
+            b'\n' => json.push_str("\\n"),
+            b'\r' => json.push_str("\\r"),
+            b'\t' => json.push_str("\\t"),
+            0x08 => json.push_str("\\b"),
+            0x0c => json.push_str("\\f"),
+            _ => json.push_str(&format!("\\u{byte:04x}")),
+        }
+        from = at + 1;
+    }
+    json.push_str(&text[from..]);
+    json.push('"');
+}
+
 /// Return texts as a JSON list, ascending, each once, and how many these are.
 ///
 /// SQLite's JSON ends a text at NUL, so NUL is written as `\1\2`, and `\1` as `\1\3`.
@@ -160,6 +181,13 @@ mod tests {
         let mut tags = vec!["b", "a", "b", "", "a"];
         keep_first(&mut tags);
         assert_eq!(tags, ["b", "a", ""]);
+    }
+
+    #[test]
+    fn a_text_as_json_has_the_escapes_of_python() {
+        let mut json = String::new();
+        push_json(&mut json, "a\"b\\c\n\r\t\u{8}\u{c}\u{1}\u{7f}é漢");
+        assert_eq!(json, "\"a\\\"b\\\\c\\n\\r\\t\\b\\f\\u0001\u{7f}é漢\"");
     }
 
     #[test]
