@@ -37,13 +37,17 @@ def compared(
     for file in present:
         row = known.pop(file.path, None)
         other_kind = row is not None and row.kind != file.kind
-        if row is None or reread or other_kind or (row.size, row.mtime_ns) != (file.size, file.mtime_ns) or near(row):
+        if row is None or reread or other_kind or (row.size, row.mtime_ns) != (file.size, file.mtime_ns):
             tasks.append(Task(file, row, reread or other_kind))
+        # `near`, without a call for a file that is old.
+        elif row.synced_at - NEAR_COARSE_S < row.mtime_ns / 1e9 and near(row):
+            tasks.append(Task(file, row, False))
         else:
             same.append(row)
+    if not known:
+        return tasks, same, []
     unknown = {file.path for file in skipped if file.reason in UNKNOWN}
-    missing = [row for path, row in known.items() if not within(path, unknown)]
-    return tasks, same, missing
+    return tasks, same, [row for path, row in known.items() if not within(path, unknown)]
 
 
 def near(row: FileRow) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, cast
 
@@ -53,8 +54,9 @@ class Root(NamedTuple):
         """Return the options (all but path and name) as a JSON object with sorted keys."""
         return json.dumps(self._options(), ensure_ascii=False, sort_keys=True)
 
-    @classmethod
-    def from_json(cls, path: str, name: str, text: str) -> Root:
+    @staticmethod
+    @lru_cache(64)
+    def from_json(path: str, name: str, text: str) -> Root:
         """Return a root from the options written by `to_json`; unknown ones are ignored.
 
         Raises:
@@ -112,10 +114,20 @@ def root_at(
         EntryError: an invalid argument; the message names it.
         StoreError: the path is relative, and the working directory was deleted.
     """
-    expanded = os.path.expanduser(file_path(path, "root", EntryError))
-    real = utf8(os.path.realpath(absolute(expanded)), "root", EntryError)
+    real = real_path(path)
     options = dict(zip(_OPTIONS, (layout, paths, include, exclude, follow_symlinks)))
     return _checked(real, os.path.basename(real) or NAMELESS if name is None else name, options)
+
+
+def real_path(path: str | os.PathLike[str]) -> str:
+    """Return the path of a root, absolute with links resolved; ``~`` is the home folder.
+
+    Raises:
+        EntryError: it is not a path.
+        StoreError: it is relative, and the working directory was deleted.
+    """
+    expanded = os.path.expanduser(file_path(path, "root", EntryError))
+    return utf8(os.path.realpath(absolute(expanded)), "root", EntryError)
 
 
 def is_memory_path(path: str) -> bool:

@@ -32,6 +32,8 @@ REASONS = {
     "bad_rule": "a line of an ignore file that is not a glob; its other lines apply",
 }
 _MAGIC = re.compile(r"[*?\[]")
+#: Every path for which `extracted_ending` returns a suffix ends with one of these.
+_EXTRACTED = tuple(ending[1:] for ending in roots.EXTRACTED)
 _KINDS: tuple[Kind, Kind] = ("text", "session")
 
 
@@ -242,7 +244,8 @@ class _Search:
             files.sort(key=lambda file: roots.TOPS.index(file[0].partition("/")[0]))
         shown, ahead = _naming(root, place), place.real.rstrip(os.sep) + os.sep
         apart = self._seen or self._only is not None or root.paths or root.follow_symlinks
-        if apart or any(file[1] or roots.extracted_ending(file[0]) for file in files):
+        special = [file for file in files if file[1] or file[0].lower().endswith(_EXTRACTED)]
+        if apart or special:
             for path, raw, size, mtime_ns, session in files:
                 self._take(RootFile(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
         else:
@@ -260,6 +263,8 @@ class _Search:
 
     def others(self) -> dict[str, int]:
         """Return the number of files skipped for their suffix, by suffix; nested places are counted once."""
+        if not self._without_reader and not any(self._others.values()):
+            return {}
         whole = [place for place, pattern in self._others if pattern is None]
         outermost = (
             counts

@@ -57,14 +57,16 @@ def sync_roots(
         StoreError: the vault cannot be written, or has no room to rebuild a root (raised at the end).
     """
     started = time.perf_counter()
-    tally, lease = SyncTally(), Lease(store)
+    tally, lease, followed = SyncTally(), Lease(store), request.followed
     try:
         if lease.take(request.late):
             with store.reading() as read:
-                # The options of a root may have changed while another process held the lease.
-                now = {row.root: followed_of(row) for row in files.roots(read)}
-            for followed in (now[root.number] for root in request.followed if root.number in now):
-                Run(store, request, followed, tally, lease, clock, written, embed_ahead).run()
+                # A root may have been changed, forgotten or recreated during the wait.
+                followed = [followed_of(row) for row in files.roots(read)]
+            if request.place is not None:
+                followed = [root for root in followed if root.root.path == request.place]
+            for root in followed:
+                Run(store, request, root, tally, lease, clock, written, embed_ahead).run()
         else:
             tally.complete = False
             tally.problems.append(
@@ -74,7 +76,7 @@ def sync_roots(
             )
     finally:
         lease.release()
-    report = tally.report([followed.name for followed in request.followed], time.perf_counter() - started)
+    report = tally.report([root.name for root in followed], time.perf_counter() - started)
     log.say("sync", log.INFO if report.count or report.problems else log.DEBUG, "%s: %s", store.path, report)
     if tally.no_room:
         raise StoreError("; ".join(tally.no_room))
@@ -118,6 +120,7 @@ class Run:
         self._left = 0
         with store.reading() as read:
             self._device = files.device_of(read, followed.number)
+            self._has_leftovers = staged.target(read, followed.number) is not None or staged.any_of(read)
 
     def run(self) -> None:
         """Sync the root."""
@@ -150,7 +153,7 @@ class Run:
         rows = [] if seen.why else self._known(seen.files, paths)
         tasks, same, missing = compared(seen.files, seen.skipped, rows, reread=reread)
         first_scan, missing_first = seen, missing
-        if missing_first or _moving(tasks, rows, seen):
+        if missing_first or (tasks and _moving(tasks, rows, seen)):
             # A file moved during the scan may be listed twice or not at all: scan again.
             seen = self._look(paths)
             tasks, same, missing = compared(seen.files, seen.skipped, rows, reread=reread)
@@ -162,7 +165,8 @@ class Run:
                 self._skip(entry.path, entry.text)
         if seen.why:
             return seen
-        tasks, missing = renamed(tasks, missing)
+        if tasks:
+            tasks, missing = renamed(tasks, missing)
         if missing:
             # Only files that both scans miss, and that cannot be a file seen only by the first scan.
             twice, present = {row.file for row in missing_first}, {file.path for file in seen.files}
@@ -171,13 +175,16 @@ class Run:
         if not self._again:
             self._tally.add("files_seen", len(seen.files))
             self._tally.add("files_unchanged", len(same))
-            self._tally.skip_kinds(seen.others)
+            if seen.others:
+                self._tally.skip_kinds(seen.others)
             self._begin_identity()
         for row in same:
             if row.problem is not None:
                 self._skip(row.path, row.problem, taken=True)
-        self._erase(missing)
-        self._read_and_store(tasks)
+        if missing:
+            self._erase(missing)
+        if tasks:
+            self._read_and_store(tasks)
         return seen
 
     def _begin_identity(self) -> None:
@@ -193,9 +200,7 @@ class Run:
         """Prepare a rebuild of the root if its options changed; return True if it can proceed."""
         of = self._of
         if not of.is_read_otherwise:
-            with self._store.reading() as read:
-                leftovers = staged.target(read, of.number) is not None or staged.any_of(read)
-            if leftovers:
+            if self._has_leftovers:
                 clean(self._store, of.number, self._lease)
             return False
         self._rebuild = Rebuild(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from septet.errors import EntryError, StoreError
 from septet.files.chunking import Chunking
-from septet.files.roots import Root, root_at
+from septet.files.roots import Root, real_path, root_at
 from septet.files.sources import path_in
 from septet.files.storing import erase_files
 from septet.inputs.arguments import absolute, exact, file_path, listed, shown, utf8
@@ -65,14 +66,8 @@ class Followed(NamedTuple):
     @property
     def identity(self) -> str:
         """Identity of the reading options: another identity gives other chunks for the same bytes."""
-        parts: dict[str, Any] = {"version": VERSION, "chunking": self.chunking.identity, "trust": self.trust}
-        if self.redact:
-            parts["redact"] = self.redactor().identity
-        if self.redact == "all":
-            parts["redacted"] = "all"
-        if self.session_trust is not None:
-            parts["session_trust"] = self.session_trust
-        return json.dumps(parts, sort_keys=True)
+        rules = json.dumps(self.rules or {}, sort_keys=True) if self.redact else None
+        return _identity(self.chunking.identity, self.trust, rules, self.redact == "all", self.session_trust)
 
     @property
     def is_read_otherwise(self) -> bool:
@@ -85,21 +80,42 @@ class Followed(NamedTuple):
 
     def redactor(self) -> Any:
         """Return the redactor."""
-        from septet.files.redaction import Redactor
+        return _redactor(json.dumps(self.rules or {}, sort_keys=True))
 
-        return Redactor(**(self.rules or {}))
+
+@lru_cache(64)
+def _identity(chunking: str, trust: str | None, rules: str | None, redacts_all: bool, session_trust: str | None) -> str:
+    parts: dict[str, Any] = {"version": VERSION, "chunking": chunking, "trust": trust}
+    if rules is not None:
+        parts["redact"] = _redactor(rules).identity
+    if redacts_all:
+        parts["redacted"] = "all"
+    if session_trust is not None:
+        parts["session_trust"] = session_trust
+    return json.dumps(parts, sort_keys=True)
+
+
+@lru_cache(8)
+def _redactor(settings: str) -> Redactor:
+    from septet.files.redaction import Redactor
+
+    return Redactor(**json.loads(settings))
 
 
 def followed_of(row: RootRow) -> Followed:
     """Return a root from its row."""
-    options = json_of(row.options, dict)
     if "\0" in row.path:
         raise StoreError(f"the path of root {shown(row.name)} is damaged, or of another program: {shown(row.path)}")
     # A root moved away and replaced by a link to its new place is still followed.
-    root = Root.from_json(os.path.realpath(row.path), row.name, row.options)
-    chunking = Chunking(**options.get("chunking", {}))
+    return _followed(row.root, os.path.realpath(row.path), row.name, row.options, row.identity)
+
+
+@lru_cache(64)
+def _followed(number: int, path: str, name: str, text: str, identity: str) -> Followed:
+    options = json_of(text, dict)
+    root, chunking = Root.from_json(path, name, text), Chunking(**options.get("chunking", {}))
     redact, trust, rules = options.get("redact", True), options.get("trust"), options.get("redactor")
-    return Followed(row.root, root, chunking, redact, trust, row.identity, rules, options.get("session_trust"))
+    return Followed(number, root, chunking, redact, trust, identity, rules, options.get("session_trust"))
 
 
 def still_followed(read: SqliteReading | SqliteWriting, before: Followed) -> Followed | None:
@@ -161,8 +177,8 @@ def options_of(root: Root, before: Mapping[str, Any], chunking: object, redact: 
 
 def follow(
     store: SqliteStore, path: str | os.PathLike[str], name: object, options: Mapping[str, Any], more: Mapping[str, Any]
-) -> None:
-    """Add a root or update its options; options that are None stay, or get their defaults.
+) -> Followed:
+    """Add a root or update its options, and return it; options that are None stay, or get their defaults.
 
     Args:
         more: ``chunking``, ``redact`` and ``trust``.
@@ -174,7 +190,7 @@ def follow(
         known = files.roots(read)
     before, after = _planned(known, path, name, options, more)
     if after == before:
-        return
+        return followed_of(after)
     with store.bookkeeping() as write:
         known = files.roots(write)
         now = _followed_at(known, after.path)
@@ -184,9 +200,8 @@ def follow(
             files.set_options(write, before.root, after.options)
         elif same:
             _check_free(known, after.name)
-            files.add_root(write, after.path, after.name, after.options, "")
-    if not same:
-        follow(store, path, name, options, more)
+            after = after._replace(root=files.add_root(write, after.path, after.name, after.options, ""))
+    return followed_of(after) if same else follow(store, path, name, options, more)
 
 
 def would_follow(
@@ -217,17 +232,19 @@ def _planned(
     Raises:
         EntryError: as `follow`, except for a name in use.
     """
-    new = root_at(path)
-    stored = _followed_at(known, new.path)
-    if stored is None and not os.path.exists(new.path):
-        raise EntryError(f"{shown(new.path)} is not there: name a folder, or a file")
-    if os.path.exists(new.path) and not (os.path.isdir(new.path) or os.path.isfile(new.path)):
-        raise EntryError(f"{shown(new.path)} is a device, a pipe or a socket: name a folder, or a regular file")
+    real = real_path(path)
+    stored = _followed_at(known, real)
+    if stored is None and not os.path.exists(real):
+        raise EntryError(f"{shown(real)} is not there: name a folder, or a file")
+    if os.path.exists(real) and not (os.path.isdir(real) or os.path.isfile(real)):
+        raise EntryError(f"{shown(real)} is a device, a pipe or a socket: name a folder, or a regular file")
     if stored is not None and name is not None and utf8(name, "name", EntryError).strip() != stored.name:
         raise EntryError(
             f"{shown(stored.path)} is already followed as {shown(stored.name)}: call forget_root({stored.name!r}) first"
         )
-    root = new if stored is None else Root.from_json(stored.path, stored.name, stored.options)
+    root = root_at(path) if stored is None else Root.from_json(stored.path, stored.name, stored.options)
+    if stored is not None and not [value for value in (name, *options.values(), *more.values()) if value is not None]:
+        return stored, stored
     root = root.changed(**options, name=name)
     # Raises unless the name can be the ``source`` of an entry.
     draft({"title": "-", "source": root.name}, now=0.0)
@@ -247,7 +264,7 @@ def _check_free(known: Sequence[RootRow], name: str) -> None:
 
 def _followed_at(known: Sequence[RootRow], path: str) -> RootRow | None:
     """Return the root at a path."""
-    return next((row for row in known if path in (row.path, os.path.realpath(row.path))), None)
+    return next((row for row in known if row.path == path or os.path.realpath(row.path) == path), None)
 
 
 def forget(write: SqliteWriting, name: str) -> int:

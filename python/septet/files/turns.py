@@ -105,6 +105,7 @@ class SyncRequest(NamedTuple):
         deadline: time to stop, by `time.monotonic`.
         progress: called with the number of files done and the total, per root.
         ending: returns True if the vault is about to be closed.
+        place: path of the only root to sync; None for all of them.
     """
 
     followed: Sequence[Followed]
@@ -113,6 +114,7 @@ class SyncRequest(NamedTuple):
     deadline: float | None
     progress: Callable[[int, int | None], object] | None
     ending: Callable[[], bool] = lambda: False
+    place: str | None = None
 
     def late(self) -> bool:
         """Return True if the sync must stop."""

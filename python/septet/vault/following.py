@@ -135,18 +135,17 @@ class Following(Searchable):
         if root is not None and dry_run:
             followed = [would_follow(self._store, root, name, options, more)]
         else:
-            if root is not None:
-                follow(self._store, root, name, options, more)
-            followed = self._followed(root)
+            followed = self._followed() if root is None else [follow(self._store, root, name, options, more)]
         files = None if paths is None else by_root(paths, followed)
         deadline = None if limit is None else time.monotonic() + limit
-        request = SyncRequest(followed, files, force, deadline, reporter(progress))
+        place = None if root is None else followed[0].root.path
+        request = SyncRequest(followed, files, force, deadline, reporter(progress), place=place)
         if dry_run:
             from septet.files.status import rehearse_roots
 
             return rehearse_roots(self._store, request, clock=self._clock)
         with self._loading():
-            return self._synced(request, root)
+            return self._synced(request)
 
     def forget_root(self, name: str | os.PathLike[str]) -> int:
         """Stop following a folder and erase its chunks, as `delete` does; return their number. The disk is not changed.
@@ -228,25 +227,19 @@ class Following(Searchable):
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _followed(self, root: str | os.PathLike[str] | None) -> list[Followed]:
-        from septet.files.roots import root_at
+    def _followed(self) -> list[Followed]:
         from septet.files.tracking import followed_of
         from septet.sqlite.tables import files
 
         with self._store.reading() as read:
-            followed = [followed_of(row) for row in files.roots(read)]
-        if root is None:
-            return followed
-        path = root_at(root).path
-        return [folder for folder in followed if folder.root.path == path]
+            return [followed_of(row) for row in files.roots(read)]
 
-    def _synced(self, request: SyncRequest, root: str | os.PathLike[str] | None) -> SyncReport:
+    def _synced(self, request: SyncRequest) -> SyncReport:
         from septet.files.syncing import sync_roots
         from septet.files.turns import in_turn
 
         def run(ending: Callable[[], bool]) -> SyncReport:
-            # A root may have been forgotten or recreated during the wait.
-            now = request._replace(followed=self._followed(root), ending=ending)
+            now = request._replace(ending=ending)
             return sync_roots(self._store, now, clock=self._clock, written=self._written, embed_ahead=self._embed_ahead)
 
         self._has_synced = True

@@ -59,6 +59,11 @@ _ROOT = "SELECT root, path, name, options, identity, synced_at, problem FROM roo
 _FILE = "SELECT file, id, root, path, kind, size, mtime_ns, hash, state, synced_at, problem FROM files"
 #: The columns of a chunk that a sync compares and writes.
 COMPARED = EntryRow._fields[:-1]
+_CHUNKS = (
+    f"SELECT e.row, {', '.join(f'e.{name}' for name in COMPARED)} FROM json_each(?) j "
+    f"JOIN entries e ON e.parent = j.value WHERE e.live AND e.kind = '{CHUNK}' "
+    "ORDER BY e.first_line, e.last_line, e.row"
+)
 
 
 def folded(text: str) -> str:
@@ -198,14 +203,9 @@ def remove(write: SqliteWriting, files: Sequence[int]) -> None:
 
 def chunks_of(read: SqliteReading | SqliteWriting, ids: Sequence[str]) -> dict[str, list[ChunkRow]]:
     """Return the chunks of files, by the file's id, in their order."""
-    columns = ", ".join(f"e.{name}" for name in COMPARED)
-    sql = (
-        f"SELECT e.row, {columns} FROM json_each(?) j JOIN entries e ON e.parent = j.value "
-        f"WHERE e.live AND e.kind = '{CHUNK}' ORDER BY e.first_line, e.last_line, e.row"
-    )
     place = COMPARED.index("parent")
     chunks: dict[str, list[ChunkRow]] = {}
-    for row, *values in read.sql.execute(sql, (json.dumps(list(ids)),)):
+    for row, *values in read.sql.execute(_CHUNKS, (json.dumps(list(ids)),)):
         chunks.setdefault(values[place], []).append(ChunkRow(row, tuple(values)))
     return chunks
 
