@@ -1,4 +1,4 @@
-"""How many steps one search takes: Python calls, modules, switches between files, native calls.
+"""How many steps one search takes, and one sync: Python calls, modules, switches between files, native calls.
 
 python benches/steps.py
 
@@ -9,6 +9,7 @@ which earlier versions call.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,14 +24,16 @@ from race import Run
 from septet import Vault
 from table import Row, at_most, plain
 
-TITLE = "Steps of one search"
+TITLE = "Steps of one search, and of one sync"
 ABOUT = (
     "`Vault.search` with limit 10 on 3,000 entries in a file, postings built, caches warm. Counted with "
     "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
-    "changes of the file from one call to the next, calls of functions and methods of `septet._core`."
+    "changes of the file from one call to the next, calls of functions and methods of `septet._core`. `Vault.sync` of "
+    "a folder of 20 notes, which are unchanged, or one of which is new."
 )
 ENTRIES = 3_000
 WARM = 3
+FILES = 20
 PACKAGE = str(Path(septet.__file__).parent)
 #: What is aimed at, by case and count.
 AIMS: dict[str, dict[str, int]] = {
@@ -160,13 +163,57 @@ class Searches:
         return found
 
 
+class Syncs:
+    """A vault in a file that follows a folder of notes, and the syncs that are counted, by name."""
+
+    def __init__(self, path: Path, files: int = FILES) -> None:
+        self.vault, self.folder, self.edits = Vault(path), path.with_name("notes"), 0
+        self.folder.mkdir()
+        for number in range(files):
+            note = self.folder / f"{number}.md"
+            note.write_text(f"# Note {number}\n\nducks {number}\n", encoding="utf-8")
+            # A file that has just changed is compared by its bytes.
+            os.utime(note, (1.6e9, 1.6e9))
+        self.sync()
+
+    def __enter__(self) -> Syncs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.vault.close()
+
+    def sync(self) -> object:
+        return self.vault.sync(self.folder)
+
+    def edit(self) -> None:
+        self.edits += 1
+        note = self.folder / "7.md"
+        note.write_text(f"# Note 7\n\nducks, edited {'again ' * self.edits}\n", encoding="utf-8")
+        os.utime(note, (1.6e9, 1.6e9))
+
+    def steps(self) -> dict[str, Steps]:
+        """Count each kind of sync once, warm."""
+        for _ in range(WARM):
+            self.edit()
+            self.sync()
+        self.sync()
+        unchanged = count(self.sync)
+        self.edit()
+        return {"sync": unchanged, "sync of a changed file": count(self.sync)}
+
+
 def rows(_: Run) -> Iterator[Row]:
-    with tempfile.TemporaryDirectory() as folder, Searches(Path(folder) / "steps.db") as searches:
-        for case, steps in searches.steps().items():
+    with tempfile.TemporaryDirectory() as folder:
+        for case, steps in _counted(Path(folder)).items():
             for what, value in steps._asdict().items():
                 aim = AIMS.get(case, {}).get(what)
                 name = f"{case}: {what}"
                 yield plain(name, value, "steps") if aim is None else at_most(name, value, aim, "steps")
+
+
+def _counted(folder: Path) -> dict[str, Steps]:
+    with Searches(folder / "steps.db") as searches, Syncs(folder / "syncs.db") as syncs:
+        return {**searches.steps(), **syncs.steps()}
 
 
 def table(found: Mapping[str, Steps]) -> str:
@@ -181,9 +228,9 @@ def table(found: Mapping[str, Steps]) -> str:
 
 def laid_out(lines: Iterable[Iterable[str]]) -> Iterator[str]:
     for first, *rest in lines:
-        yield f"{first:20}" + "".join(f"{cell:>16}" for cell in rest)
+        yield f"{first:24}" + "".join(f"{cell:>16}" for cell in rest)
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder, Searches(Path(folder) / "steps.db") as searches:
-        print(table(searches.steps()))
+    with tempfile.TemporaryDirectory() as folder:
+        print(table(_counted(Path(folder))))

@@ -8,6 +8,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 from septet._core import shown_path, walk_folder
@@ -53,6 +54,10 @@ class RootFile(NamedTuple):
     size: int
     mtime_ns: int
     kind: Kind
+
+
+#: Makes a file of its values, without a Python call.
+_AS_FILE: Callable[[tuple[str, str, int, int, Kind]], RootFile] = partial(tuple.__new__, RootFile)
 
 
 class Skipped(NamedTuple):
@@ -251,7 +256,7 @@ class _Search:
         else:
             # Fast path: no file can be listed twice.
             self.files += [
-                RootFile(path, ahead + path, size, mtime_ns, _KINDS[session])
+                _AS_FILE((path, ahead + path, size, mtime_ns, _KINDS[session]))
                 for path, _, size, mtime_ns, session in files
             ]
         self.skipped += [Skipped(shown(path), *why) for path, *why in problems]
