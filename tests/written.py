@@ -149,7 +149,7 @@ def state(store):
             "order": order,
             "history": {one: t.history.of_entry(read, one) for one in ids},
             "links": sorted(t.links.all_links(read)),
-            "links of each": {one: t.links.links_of(read, one) for one in ids},
+            "links of each": {one: t.links.links_of(read, [one]) for one in ids},
             "feedback": [*t.feedback.all_rows(read)],
             "actions": t.feedback.counts(read),
             "days": t.feedback.by_day(read),

@@ -88,7 +88,7 @@ def test_an_id_with_a_nul_is_no_entry(store):
         assert t.entries.find(read, ["a\0", "a"]).keys() == {"a"}
         assert t.entries.rows_of(read, ["a\0"]) == t.entries.ids_beginning(read, "a\0", 9) == []
         assert t.listings.held(read, ["a\0", "a"]) == {"a"}
-        assert t.links.links_of(read, "a\0") == t.history.of_entry(read, "a\0") == []
+        assert t.links.links_of(read, ["a\0"]) == t.history.of_entry(read, "a\0") == []
 
 
 def test_a_change_of_columns_with_a_nul_changes_nothing(store):

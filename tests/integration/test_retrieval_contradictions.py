@@ -58,9 +58,9 @@ def test_titles_that_share_a_word_count_in_documented_evidence_alone(vault):
 def test_a_vault_whose_links_cannot_be_read_has_no_contradictions(vault, monkeypatch):
     from septet import StoreError
 
-    def links(entry_id):
+    def links_of(ids):
         raise StoreError("no")
 
     vault.link("five", "ten", "contradicts")
-    monkeypatch.setattr(vault, "links", links)
+    monkeypatch.setattr(vault, "_links_of", links_of)
     assert counted(vault, "septet") == 0

@@ -97,6 +97,19 @@ def settings_of(knowledge: Knowledge) -> Mapping[str, Any]:
     return {f"sqlite_{name}": value for name, value in settings._asdict().items()}
 
 
+def links_of(knowledge: Knowledge, ids: Sequence[str]) -> Mapping[str, Sequence[Link]]:
+    """Return the links from and to each entry; a vault reads those of all in one query."""
+    together = getattr(knowledge, "_links_of", None)
+    if together is None:
+        return {entry_id: knowledge.links(entry_id) for entry_id in ids}
+    links: dict[str, list[Link]] = {entry_id: [] for entry_id in ids}
+    for link in together(ids):
+        for end in (link.source, link.target):
+            if end in links:
+                links[end].append(link)
+    return links
+
+
 def key_of(store: str, entry_id: str) -> str:
     """Return the identity of an entry among the lists of a retrieval."""
     return f"{store}:{entry_id}"

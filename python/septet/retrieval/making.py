@@ -15,7 +15,7 @@ from septet.retrieval.corpora.given import CorpusLike, corpus_of
 from septet.retrieval.corpus import Corpus, Item, RankedList
 from septet.retrieval.expansion.chat import expanding_of
 from septet.retrieval.expansion.expanding import Unnamed
-from septet.retrieval.knowledge import Knowledge, OpenVault, key_of, settings_of, store_of
+from septet.retrieval.knowledge import Knowledge, OpenVault, key_of, links_of, settings_of, store_of
 from septet.retrieval.ordering import Ordered, by_likelihood, by_rank, within_corpora
 from septet.retrieval.planning.evidence import linked_contradictions
 from septet.retrieval.planning.knobs import Resolver
@@ -217,7 +217,7 @@ def _contradicting(knowledge: Knowledge, items: Sequence[Item]) -> int:
     store = store_of(knowledge)
     ids = [item.hit.id for item in items if item.key == key_of(store, item.hit.id)]
     try:
-        links = [link[:3] for entry_id in ids for link in knowledge.links(entry_id)] if len(ids) > 1 else []
+        links = [link[:3] for several in links_of(knowledge, ids).values() for link in several] if len(ids) > 1 else []
     except SeptetError:
         # The hits stay; the corpora of an unreadable vault add notes.
         return 0

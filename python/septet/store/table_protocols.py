@@ -189,8 +189,8 @@ class Links(Protocol):
     def linked_by(self, read: Any, target: str, type: str) -> str | None:
         """Return an entry that links to another one by a type, or None."""
 
-    def links_of(self, read: Any, entry_id: str) -> list[Link]:
-        """Return the links from and to an entry."""
+    def links_of(self, read: Any, entry_ids: Sequence[str]) -> list[Link]:
+        """Return the links from and to a few entries, each once, by source and target."""
 
     def all_links(self, read: Any) -> Iterator[Link]:
         """Yield every link."""

@@ -219,8 +219,12 @@ class Readable(ReadById):
         Raises:
             StoreError: the vault cannot be read.
         """
+        return self._links_of([utf8(id, "id")])
+
+    def _links_of(self, ids: Sequence[str]) -> list[Link]:
+        """Return the links from and to a few entries, each once."""
         with self._store.reading() as read:
-            return read.tables.links.links_of(read, utf8(id, "id"))
+            return read.tables.links.links_of(read, ids)
 
     def stats(self) -> Stats:
         """Return counts of the vault's contents.

@@ -42,8 +42,9 @@ _LINKED_BY = (
     "AND type = %s::text ORDER BY other LIMIT 1"
 )
 _OF = (
-    "SELECT CASE WHEN outgoing THEN node ELSE other END, CASE WHEN outgoing THEN other ELSE node END, type, note "
-    "FROM septet.links WHERE vault = %s AND bucket = %s AND node = %s ORDER BY 1, 2"
+    "SELECT DISTINCT CASE WHEN outgoing THEN node ELSE other END, CASE WHEN outgoing THEN other ELSE node END, "
+    "type, note FROM septet.links l JOIN unnest(%s::integer[], %s::text[]) AS w (bucket, id) "
+    'ON l.vault = %s AND l.bucket = w.bucket AND l.node = w.id COLLATE "C" ORDER BY 1, 2'
 )
 _ALL = "SELECT node, other, type, note FROM septet.links WHERE vault = %s AND outgoing ORDER BY node, other"
 
@@ -97,10 +98,11 @@ def linked_by(read: _Read, target: str, type: str) -> str | None:
     return None if result is None else str(result[0])
 
 
-def links_of(read: _Read, entry_id: str) -> list[Link]:
-    if "\0" in entry_id:
+def links_of(read: _Read, entry_ids: Sequence[str]) -> list[Link]:
+    ids = [entry_id for entry_id in entry_ids if "\0" not in entry_id]
+    if not ids:
         return []
-    links = read.sql.execute(_OF, (read.vault.number, read.vault.bucket_of(entry_id), entry_id))
+    links = read.sql.execute(_OF, ([*map(read.vault.bucket_of, ids)], ids, read.vault.number))
     return [*map(Link._make, links)]
 
 

@@ -15,7 +15,7 @@ from septet.profiles import ProfileLike
 from septet.query.options import Leg
 from septet.retrieval.corpora.legs import MOST_ITEMS, VaultSearch, checked_filter, checked_names, limit_of
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
-from septet.retrieval.knowledge import Knowledge
+from septet.retrieval.knowledge import Knowledge, links_of
 
 #: Maximum anchors, the nodes whose neighbours are listed, and maximum neighbours of each.
 ANCHORS, MOST_EDGES = 5, 10
@@ -126,17 +126,19 @@ class GraphCorpus(VaultSearch):
     def _neighbours(self, anchors: Sequence[Hit], request: CorpusRequest, notes: list[Note]) -> list[Hit]:
         reached: dict[str, dict[str, float]] = {}
         scores: dict[str, float] = {}
-        for place, anchor in enumerate(anchors):
-            if request.deadline is not None and request.deadline.passed:
-                notes.append(Note("deadline", "the deadline passed before all edges were followed", "", self.name))
-                break
-            for edge, other in self._edges(anchor.id):
+        if request.deadline is not None and request.deadline.passed:
+            notes.append(Note("deadline", "the deadline passed before all edges were followed", "", self.name))
+            return []
+        for place, edges in enumerate(self._edges([anchor.id for anchor in anchors])):
+            for edge, other in edges:
                 # By place: text and vector scores are not comparable.
                 score = STEP * edge.weight / (1 + place)
                 scores[other] = max(score, scores.get(other, 0.0))
                 # Blanks in a relation are replaced, so that the node follows the first blank.
                 name = f"{_VIA}{edge.relation.replace(' ', chr(0xA0))} {edge.node}"
                 reached.setdefault(other, {"edge_weight": edge.weight})[name] = edge.weight
+        if not scores:
+            return []
         known = {anchor.id for anchor in anchors}
         order = sorted(
             (entry_id for entry_id in scores if entry_id not in known), key=lambda entry_id: -scores[entry_id]
@@ -145,10 +147,15 @@ class GraphCorpus(VaultSearch):
         scored: list[Scored] = [(scores[entry.id], self.name, {}, {}, 0.0, reached[entry.id]) for entry in entries]
         return list(hits_of(entries, scored, full=True))
 
-    def _edges(self, node: str) -> list[tuple[Edge, str]]:
-        edges = []
-        for link in self._knowledge.links(node):
-            if link.type != NEXT:
-                other = link.target if link.source == node else link.source
-                edges.append((Edge(node, link.type, edge_weight(link)), other))
-        return sorted(edges, key=lambda pair: -pair[0].weight)[: self._most_edges]
+    def _edges(self, nodes: Sequence[str]) -> list[list[tuple[Edge, str]]]:
+        """Return the edges of each node with its neighbours, the heaviest first."""
+        edges_of_all = []
+        for node, links in links_of(self._knowledge, nodes).items():
+            edges = [
+                (Edge(node, link.type, edge_weight(link)), link.target if link.source == node else link.source)
+                for link in links
+                if link.type != NEXT
+            ]
+            edges.sort(key=lambda pair: -pair[0].weight)
+            edges_of_all.append(edges[: self._most_edges])
+        return edges_of_all

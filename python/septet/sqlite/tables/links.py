@@ -89,9 +89,13 @@ def changed_row_links(read: SqliteReading, since: int) -> list[tuple[int, int, i
     return read.sql.execute(sql, (since,)).fetchall()
 
 
-def links_of(read: SqliteReading, entry_id: str) -> list[Link]:
-    sql = "SELECT source, target, type, note FROM links WHERE source = ? OR target = ? ORDER BY source, target"
-    return typed(Link, read.sql.execute(sql, (entry_id, entry_id)))
+def links_of(read: SqliteReading, entry_ids: Sequence[str]) -> list[Link]:
+    these = f"({', '.join('?' * len(entry_ids))})"
+    sql = (
+        f"SELECT source, target, type, note FROM links WHERE source IN {these} OR target IN {these} "
+        "ORDER BY source, target"
+    )
+    return typed(Link, read.sql.execute(sql, (*entry_ids, *entry_ids)))
 
 
 def all_links(read: SqliteReading) -> Iterator[Link]:
