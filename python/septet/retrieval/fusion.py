@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from septet.errors import QueryError
@@ -42,8 +41,7 @@ class _Blank(Shown):
     __slots__ = Hit.__slots__
 
 
-_FIELDS = tuple(name for name in Hit.__slots__ if name != "snippet")
-_values = attrgetter(*_FIELDS)
+_part, _score, _read = itemgetter(2), attrgetter("score"), object.__getattribute__
 
 
 class Fused(NamedTuple):
@@ -99,15 +97,20 @@ def rrf(
     at = real(k, "k", QueryError, 0)
     if at + first <= 0:
         raise QueryError(f"k is {shown(k)}: wanted a number above 0, where ranks are counted from 0")
+    return fused_ranks(ranked, counted, at, first)
+
+
+def fused_ranks(lists: Iterable[Iterable[str]], weights: Iterable[float], k: float, first_rank: int) -> list[Fused]:
+    """Fuse as `rrf`, from checked numbers."""
     parts: dict[str, list[tuple[int, int, float]]] = {}
-    for place, (keys, weight) in enumerate(zip(ranked, counted)):
+    for place, (keys, weight) in enumerate(zip(lists, weights)):
         if not weight:
             continue
         met = set()
-        for rank, key in enumerate(keys, first):
+        for rank, key in enumerate(keys, first_rank):
             if key not in met:
                 met.add(key)
-                parts.setdefault(key, []).append((place, rank, weight / (at + rank)))
+                parts.setdefault(key, []).append((place, rank, weight / (k + rank)))
     return _sorted(parts)
 
 
@@ -116,20 +119,25 @@ def fused_lists(lists: Sequence[RankedList], *, k: float = RRF_K, first_rank: in
 
     A hit of several lists is merged from all of them (`merged_hits`).
     """
-    keys = [[item.key for item in ranked.items] for ranked in lists]
-    return items_of(rrf(keys, [ranked.weight for ranked in lists], k=k, first_rank=first_rank), lists)
+    return items_of(fused_ranks(map(keys_of, lists), map(attrgetter("weight"), lists), k, first_rank), lists)
+
+
+def keys_of(ranked: RankedList) -> list[str]:
+    """Return the keys of a list, best first."""
+    return [item[0] for item in ranked.items]
 
 
 def items_of(fused: Sequence[Fused], lists: Iterable[RankedList]) -> list[FusedItem]:
     """Return fused keys with their hits, scored by the fusion."""
-    keys = {entry.key for entry in fused}
     hits: dict[str, Hit] = {}
     for ranked in lists:
         for key, hit in ranked.items:
-            if key in keys:
-                known = hits.get(key)
-                hits[key] = hit if known is None else merged_hits(known, hit)
-    return [FusedItem(Item(entry.key, changed_hit(hits[entry.key], score=entry.score)), entry) for entry in fused]
+            known = hits.get(key)
+            hits[key] = hit if known is None or known is hit else merged_hits(known, hit)
+    copies = unsealed([hits[entry.key] for entry in fused])
+    for copy, entry in zip(copies, fused):
+        copy.score = entry.score
+    return [FusedItem(Item(entry.key, hit), entry) for entry, hit in zip(fused, sealed(copies))]
 
 
 def merged_hits(first: Hit, other: Hit) -> Hit:
@@ -160,15 +168,39 @@ def merged_hits(first: Hit, other: Hit) -> Hit:
 
 def changed_hit(hit: Hit, **changes: object) -> Hit:
     """Return a hit with other values; does not build a lazy snippet."""
-    copy: Any = _Blank()
-    for name, value in zip(_FIELDS, _values(hit)):
-        setattr(copy, name, value)
-    with suppress(AttributeError):
-        copy.snippet = object.__getattribute__(hit, "snippet")
+    (copy,) = unsealed((hit,))
     for name, value in changes.items():
         setattr(copy, name, value)
     copy.__class__ = Hit
     return cast("Hit", copy)
+
+
+def unsealed(hits: Iterable[Hit]) -> list[Any]:
+    """Return copies of hits whose fields can be set, until `sealed` makes them hits."""
+    copies = []
+    for hit in hits:
+        copy: Any = _Blank()
+        # Field by field: a loop over their names takes five times as long.
+        copy.id, copy.title, copy.score, copy.type = hit.id, hit.title, hit.score, hit.type
+        copy.domain, copy.severity, copy.tags, copy.kind = hit.domain, hit.severity, hit.tags, hit.kind
+        copy.token_estimate, copy.tier = hit.token_estimate, hit.tier
+        copy.breakdown, copy.signals = hit.breakdown, hit.signals
+        copy.confidence, copy.raw, copy.entry, copy.parent = hit.confidence, hit.raw, hit.entry, hit.parent
+        copy.source, copy.trust, copy.parts, copy._origin = hit.source, hit.trust, hit.parts, hit._origin
+        try:  # noqa: SIM105 - `suppress` is two calls for each hit
+            copy.snippet = _read(hit, "snippet")
+        except AttributeError:
+            # It stays lazy.
+            pass
+        copies.append(copy)
+    return copies
+
+
+def sealed(copies: list[Any]) -> list[Hit]:
+    """Return the copies of `unsealed` as hits; they cannot be changed any more."""
+    for copy in copies:
+        copy.__class__ = Hit
+    return copies
 
 
 def bounded_k(k: float) -> float:
@@ -269,7 +301,7 @@ def _known(scores: Mapping[str, float], name: str) -> dict[str, float]:
 
 
 def _descending(scores: Mapping[str, float]) -> list[str]:
-    return sorted(scores, key=lambda key: -scores[key])
+    return sorted(scores, key=scores.__getitem__, reverse=True)
 
 
 def _span(scores: Sequence[float]) -> tuple[float, float]:
@@ -285,5 +317,6 @@ def _sorted(parts: Mapping[str, Sequence[tuple[int, int, float]]], order: Iterab
     """Return items with their sums, highest first; ties in the given order, or first-seen."""
     keys = parts if order is None else dict.fromkeys(order)
     # Exact: the same contributions in another order give the same score, to the last bit.
-    fused = [Fused(key, math.fsum(part[2] for part in parts[key]), tuple(parts[key])) for key in keys]
-    return sorted(fused, key=lambda item: -item.score)
+    fused = [Fused(key, math.fsum(map(_part, parts[key])), tuple(parts[key])) for key in keys]
+    fused.sort(key=_score, reverse=True)
+    return fused

@@ -117,4 +117,5 @@ def key_of(store: str, entry_id: str) -> str:
 
 def items_of(store: str, hits: Iterable[Hit]) -> Sequence[Item]:
     """Return hits of one store as list items."""
-    return [Item(key_of(store, hit.id), hit) for hit in hits]
+    # As `key_of`, inlined: a call less for each hit.
+    return [Item(f"{store}:{hit.id}", hit) for hit in hits]

@@ -9,11 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.model.results import Hit
 from septet.retrieval.corpus import Item, RankedList
-from septet.retrieval.fusion import Fused, FusedItem, bounded_k, changed_hit, convex, fused_lists, items_of, rrf
+from septet.retrieval.fusion import (
+    Fused,
+    FusedItem,
+    bounded_k,
+    convex,
+    fused_lists,
+    fused_ranks,
+    items_of,
+    keys_of,
+    sealed,
+    unsealed,
+)
 
 if TYPE_CHECKING:
     from septet.retrieval.waves import Reply
@@ -31,6 +43,8 @@ _MOST = 1 - 1e-12
 #: Confidences above 0.999 are ordered by rank: they do not discriminate, and without the cap no certain hit of another
 #: phrasing could precede the last certain hit of the query.
 _SURE_NATS = -math.log1p(-0.999)
+#: The rank and the contribution of a part.
+_RANK, _NATS = itemgetter(1), itemgetter(2)
 
 
 def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> list[FusedItem]:
@@ -43,19 +57,21 @@ def by_confidence(lists: Sequence[RankedList], *, k: float = CONFIDENCE_K) -> li
     resulting order by reciprocal rank.
 
     The score is the probability, or the sum of reciprocal ranks if any list has no confidence.
-
-    Raises:
-        QueryError: a weight or ``k`` is out of range.
     """
-    places = [place for place, ranked in enumerate(lists) if ranked.items and ranked.weight]
-    confident_places = [place for place in places if any(item.hit.confidence > 0 for item in lists[place].items)]
+    places, confident_places, unrated = [], [], []
+    for place, ranked in enumerate(lists):
+        if ranked.items and ranked.weight:
+            places.append((place, ranked))
+            for item in ranked.items:
+                if item.hit.confidence > 0:
+                    confident_places.append(place)
+                    break
+            else:
+                unrated.append((place, ranked))
     if len(places) < 2 or not confident_places:
-        return items_of(_ranked([(place, lists[place]) for place in places], k), lists)
+        return items_of(_ranked(places, k), lists)
     likely = _likely(lists, confident_places)
-    if len(confident_places) == len(places):
-        return items_of(likely, lists)
-    unrated = [(place, lists[place]) for place in places if place not in confident_places]
-    return items_of(_mixed(likely, unrated, k), lists)
+    return items_of(_mixed(likely, unrated, k) if unrated else likely, lists)
 
 
 def _likely(lists: Sequence[RankedList], places: Sequence[int]) -> list[Fused]:
@@ -78,8 +94,16 @@ def _likely(lists: Sequence[RankedList], places: Sequence[int]) -> list[Fused]:
     for by_key in best.values():
         for key, (nats, place, rank) in by_key.items():
             parts[key].append((place, rank, nats))
-    fused = [_fused(key, sorted(several)) for key, several in parts.items()]
-    return sorted(fused, key=lambda item: (-item.score, min((rank for _, rank, _ in item.parts), default=0)))
+    order = []
+    for at, (key, several) in enumerate(parts.items()):
+        # The probability, divided among the lists by their nats.
+        nats = math.fsum(map(_NATS, several))
+        score, shares = -math.expm1(-nats), []
+        for place, rank, part in sorted(several):
+            shares.append((place, rank, score * part / nats if nats > 0 else 0.0))
+        order.append((-score, min(map(_RANK, several), default=0), at, Fused(key, score, tuple(shares))))
+    order.sort()
+    return [fused for *_, fused in order]
 
 
 def _descending(values: Sequence[float]) -> list[float]:
@@ -94,27 +118,23 @@ def _descending(values: Sequence[float]) -> list[float]:
     return [total / count for total, count in blocks for _ in range(count)]
 
 
-def _fused(key: str, parts: Sequence[tuple[int, int, float]]) -> Fused:
-    """Return an item with its probability, divided among the lists by their nats."""
-    nats = math.fsum(part for _, _, part in parts)
-    score = -math.expm1(-nats)
-    shares = [(place, rank, score * part / nats if nats > 0 else 0.0) for place, rank, part in parts]
-    return Fused(key, score, tuple(shares))
-
-
 def _ranked(placed: Sequence[tuple[int, RankedList]], k: float) -> list[Fused]:
-    lists = [ranked for _, ranked in placed]
-    fused = rrf([[hit.key for hit in ranked.items] for ranked in lists], [ranked.weight for ranked in lists], k=k)
-    places = [place for place, _ in placed]
-    return [item._replace(parts=tuple((places[at], rank, part) for at, rank, part in item.parts)) for item in fused]
+    fused, places = [], [place for place, _ in placed]
+    weights = [ranked.weight for _, ranked in placed]
+    for key, score, parts in fused_ranks([keys_of(ranked) for _, ranked in placed], weights, k, 0):
+        placed_parts = []
+        for at, rank, part in parts:
+            placed_parts.append((places[at], rank, part))
+        fused.append(Fused(key, score, tuple(placed_parts)))
+    return fused
 
 
 def _mixed(likely: Sequence[Fused], unrated: Sequence[tuple[int, RankedList]], k: float) -> list[Fused]:
     """Fuse the confidence order with other lists by rank; its part of a score is divided among its sources."""
-    orders = [[item.key for item in likely], *([hit.key for hit in ranked.items] for _, ranked in unrated)]
+    orders = [[item.key for item in likely], *[keys_of(ranked) for _, ranked in unrated]]
     by_key = {item.key: item for item in likely}
     fused = []
-    for item in rrf(orders, [CONFIDENCE_WEIGHT, *(ranked.weight for _, ranked in unrated)], k=k):
+    for item in fused_ranks(orders, [CONFIDENCE_WEIGHT, *[ranked.weight for _, ranked in unrated]], k, 0):
         parts: list[tuple[int, int, float]] = []
         for at, rank, part in item.parts:
             if at:
@@ -205,13 +225,13 @@ def labels_of(lists: Sequence[RankedList]) -> list[str]:
 
 def hits_of(ordered: Ordered, items: Sequence[FusedItem]) -> tuple[Hit, ...]:
     """Return items as hits: the breakdown has the contribution of each list, the signals the rank in it."""
-    labels = labels_of(ordered.lists)
-    hits = []
-    for item, fused in items:
-        breakdown = {labels[place]: part for place, _, part in fused.parts}
-        signals = {labels[place]: float(rank - ordered.first_rank + 1) for place, rank, _ in fused.parts}
-        hits.append(changed_hit(item.hit, score=fused.score, breakdown=breakdown, signals=signals))
-    return tuple(hits)
+    labels, above = labels_of(ordered.lists), 1 - ordered.first_rank
+    copies = unsealed([item.hit for item, _ in items])
+    for hit, (_, fused) in zip(copies, items):
+        hit.score, hit.breakdown, hit.signals = fused.score, {}, {}
+        for place, rank, part in fused.parts:
+            hit.breakdown[labels[place]], hit.signals[labels[place]] = part, float(rank + above)
+    return tuple(sealed(copies))
 
 
 def _label(ranked: RankedList) -> str:
@@ -222,6 +242,9 @@ def _convex(vector: RankedList, text: RankedList, weight: float) -> RankedList:
     scores = [{item.key: item.hit.score for item in ranked.items} for ranked in (vector, text)]
     hits = {item.key: item.hit for ranked in (text, vector) for item in reversed(ranked.items)}
     fused = convex(scores[0], scores[1], weight)
-    items = [Item(entry.key, changed_hit(hits[entry.key], score=entry.score)) for entry in fused]
+    copies = unsealed([hits[entry.key] for entry in fused])
+    for copy, entry in zip(copies, fused):
+        copy.score = entry.score
+    items = [Item(entry.key, hit) for entry, hit in zip(fused, sealed(copies))]
     # The merged list has the weight that each of the two had.
     return RankedList(HYBRID, text.corpus, items, min(vector.weight, text.weight), text.variant)

@@ -12,7 +12,7 @@ from septet.model.results import Hit
 from septet.profiles import ProfileLike
 from septet.retrieval.corpora.legs import LegHits, VaultSearch, checked_filter, checked_names, limit_of
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
-from septet.retrieval.fusion import changed_hit, convex
+from septet.retrieval.fusion import changed_hit, convex, sealed, unsealed
 from septet.retrieval.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -147,11 +147,12 @@ class MirrorCorpus(ChunkCorpus):
 
 def _fused(leg_hits: LegHits, weight: float) -> list[Hit]:
     text, vector = leg_hits.lists.get("text", ()), leg_hits.lists.get("vector", ())
-    cosines: dict[str, float] = {}
+    by_words = {hit.id: 1.0 / (1.0 + rank) for rank, hit in enumerate(text)}
+    by_vectors: dict[str, float] = {}
     for hit in vector:
         # Hits of a caller's profile may have no cosine; then the score replaces it.
         cosine = hit.raw.get("cosine")
-        cosines[hit.id] = hit.score if cosine is None or math.isnan(cosine) else cosine
+        by_vectors[hit.id] = vector_score(hit.score if cosine is None or math.isnan(cosine) else cosine)
     hits: dict[str, Hit] = {}
     for hit in (*text, *vector):
         known = hits.get(hit.id)
@@ -161,5 +162,8 @@ def _fused(leg_hits: LegHits, weight: float) -> list[Hit]:
             there = {name: value for name, value in known.raw.items() if value is not None}
             both = max(known.confidence, hit.confidence)
             hits[hit.id] = changed_hit(known, raw={**hit.raw, **there}, confidence=both)
-    scores = fused_chunks([hit.id for hit in text], cosines, weight)
-    return [changed_hit(hits[entry_id], score=score) for entry_id, score in scores.items()]
+    fused = convex(by_vectors, by_words, weight)
+    copies = unsealed([hits[entry.key] for entry in fused])
+    for copy, entry in zip(copies, fused):
+        copy.score = entry.score
+    return sealed(copies)

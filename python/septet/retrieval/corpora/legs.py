@@ -18,8 +18,9 @@ from septet.query.options import Leg, SearchOptions
 from septet.ranking.fusion import Col
 from septet.ranking.profile import Cuts, Profile, TextRules
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
-from septet.retrieval.fusion import changed_hit
+from septet.retrieval.fusion import sealed, unsealed
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
+from septet.search.searchable import Searchable
 from septet.system.forks import renew_in_children
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ MOST_ENTRIES = 10_000
 SHARE = 0.9
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.01, 86_400.0
 _LEGS: Mapping[Leg, str] = {"text": "by words", "vector": "by vectors"}
+_PACKAGE = __name__.partition(".")[0] + "."
 
 
 class LegHits(NamedTuple):
@@ -139,6 +141,8 @@ class VaultSearch:
         self._knowledge, self._store = knowledge, store_of(knowledge)
         self._backends, self._where = backends, where
         self._profile, self._together = profile, together
+        #: True if nothing foreign makes its answers, so that they need no check.
+        self.trusted = isinstance(knowledge, Searchable) and type(self).__module__.startswith(_PACKAGE)
         self._options: SearchOptions = {"profile": together or profile or leg_profile()}
         if memories:
             self._options["include_memories"] = True
@@ -226,7 +230,10 @@ class VaultSearch:
         return RankedList(name, self.name, items_of(self._store, hits), weight, request.variant)
 
     def _named(self, hits: Iterable[Hit]) -> list[Hit]:
-        return [changed_hit(hit, tier=self.name) for hit in hits]
+        copies, name = unsealed(hits), self.name
+        for copy in copies:
+            copy.tier = name
+        return sealed(copies)
 
     def _without_vectors(self, request: CorpusRequest, fault: Exception, by_words: bool) -> Note:
         code: NoteCode = "vector_mismatch" if request.vector is not None else "no_embedder"
@@ -281,8 +288,10 @@ def _place(explanation: Explanation, limit: int, reordered: str) -> str:
     return f"rank {rank} of {leg.of}, and {limit} are listed" if rank > limit else f"rank {rank} of {leg.of}{reordered}"
 
 
-def _of_search(notes: Iterable[Note], request: CorpusRequest) -> list[Note]:
+def _of_search(notes: Sequence[Note], request: CorpusRequest) -> list[Note]:
     """Return the notes of a search; in hybrid mode without the one about a vault without vectors."""
+    if not notes:
+        return []
     return [note for note in notes if request.mode != "hybrid" or note.code != "no_vectors"]
 
 

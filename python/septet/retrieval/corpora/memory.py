@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from septet._core import words
@@ -24,7 +25,7 @@ from septet.retrieval.corpora.legs import (
     missed_kind,
 )
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
-from septet.retrieval.fusion import changed_hit
+from septet.retrieval.fusion import sealed, unsealed
 from septet.retrieval.knowledge import Knowledge
 
 #: Kinds of other corpora.
@@ -135,10 +136,7 @@ class MemoryCorpus(VaultSearch):
         if "text" in lists:
             lists["text"] = self._weighed(leg_hits.lists["text"])[:limit]
         sought = words_of(request.query)
-        passages = {
-            name: [changed_hit(hit, snippet=_passage(hit, sought)) for hit in hits] for name, hits in lists.items()
-        }
-        answer = self._answer(request, leg_hits, passages)
+        answer = self._answer(request, leg_hits, {name: _with_passages(hits, sought) for name, hits in lists.items()})
         if self._contradictions:
             best = lists.get("text", lists.get("hybrid", ()))
             flagged = contradicting([(hit.title, hit.score) for hit in best])
@@ -168,18 +166,18 @@ class MemoryCorpus(VaultSearch):
         return self._missed(request, entry_id, self._candidates(limit), reordered)
 
     def _weighed(self, hits: Sequence[Hit]) -> list[Hit]:
-        now, weighed = self._clock(), []
-        for hit in hits:
+        now, weighed = self._clock(), unsealed(hits)
+        for hit in weighed:
             entry = hit.entry
             if entry is None:
-                weighed.append(hit)
                 continue
             status = status_factor(entry.attrs.get("status"), self._statuses) if self._statuses else 1.0
             ages = self._half_life is not None and not entry.attrs.get("evergreen")
             age = age_factor(now - entry.updated_at, self._half_life or 1.0, LEAST_AGE_FACTOR) if ages else 1.0
-            raw = {**hit.raw, "status_factor": status, "age_factor": age}
-            weighed.append(changed_hit(hit, score=hit.score * status * age, raw=raw))
-        return sorted(weighed, key=lambda hit: -hit.score)
+            hit.raw = {**hit.raw, "status_factor": status, "age_factor": age}
+            hit.score = hit.score * status * age
+        weighed.sort(key=attrgetter("score"), reverse=True)
+        return sealed(weighed)
 
     def _by_parts(self, query: str, limit: int) -> list[Hit]:
         """Return the latest entries that contain a word of the query anywhere, those with most words first."""
@@ -199,8 +197,14 @@ class MemoryCorpus(VaultSearch):
         return list(hits_of([page[at] for at in order], scored, full=True))
 
 
-def _passage(hit: Hit, sought: Sequence[str]) -> str:
-    return hit.snippet if hit.entry is None or not hit.entry.description else best_lines(hit.entry.description, sought)
+def _with_passages(hits: Sequence[Hit], sought: Sequence[str]) -> list[Hit]:
+    """Return hits whose snippets are the best lines of their descriptions."""
+    copies = unsealed(hits)
+    for copy in copies:
+        text = "" if copy.entry is None else copy.entry.description
+        if text:
+            copy.snippet = best_lines(text, sought) if "\n" in text else text
+    return sealed(copies)
 
 
 def _of_kinds(kinds: Sequence[str] | None, roots: Sequence[str]) -> dict[str, Any]:
@@ -248,8 +252,9 @@ def best_lines(text: str, words: Sequence[str]) -> str:
     lines = text.split("\n")
     best, most = 0, -1
     for at, line in enumerate(lines):
-        lowered = line.lower()
-        count = sum(1 for word in words if word in lowered)
+        lowered, count = line.lower(), 0
+        for word in words:
+            count += word in lowered
         if count > most:
             best, most = at, count
     return "\n".join(lines[max(0, best - 1) : best + 2])
