@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from septet.retrieval.corpus import CorpusRequest, Item, RankedList, RetrievalMode
 from septet.retrieval.ordering import HYBRID, VECTOR, Ordered, answered_lists, by_rank
-from septet.retrieval.planning.evidence import Evidence, calibrated_evidence, evidence_of, wants_verification
+from septet.retrieval.planning.evidence import (
+    Evidence,
+    WaveCounts,
+    calibrated,
+    documented,
+    is_same_query,
+    source_diversity,
+    wants_verification,
+)
 from septet.retrieval.planning.plan import RetrievalPlan
 from septet.retrieval.planning.planner import looks_like_code
 from septet.retrieval.planning.planner import plan as make_plan
@@ -66,19 +74,18 @@ class Round(NamedTuple):
 
 def used_backends(answer: CorpusAnswer) -> tuple[str, ...]:
     """Return the backends that produced hits: none by words if vectors alone did, and the reverse."""
-    lists = [ranked for ranked in answer.lists if ranked.items]
-    by_vector = any(ranked.name == VECTOR or _has(ranked, "cosine") for ranked in lists)
-    by_words = any(ranked.name not in (VECTOR, HYBRID) or _has(ranked, "bm25") for ranked in lists)
-    names = [name for name in answer.backends if (by_vector if name.endswith("_vector") else by_words)]
-    return tuple(names) if lists else ()
-
-
-def _has(ranked: RankedList, leg: str) -> bool:
-    if ranked.name != HYBRID:
-        return False
-    # BM25 is 0 for an entry that only the vector leg matched; a cosine of 0 is a value.
-    known = [value for item in ranked.items if (value := item.hit.raw.get(leg)) is not None]
-    return any(known) if leg == "bm25" else bool(known)
+    by_words = by_vector = False
+    for ranked in answer.lists:
+        if ranked.name == HYBRID:
+            for item in ranked.items:
+                raw = item.hit.raw
+                # BM25 is 0 for an entry that only the vector leg matched; a cosine of 0 is a value.
+                by_words = by_words or bool(raw.get("bm25"))
+                by_vector = by_vector or raw.get("cosine") is not None
+        elif ranked.items:
+            by_vector = by_vector or ranked.name == VECTOR
+            by_words = by_words or ranked.name != VECTOR
+    return tuple([name for name in answer.backends if (by_vector if name.endswith("_vector") else by_words)])
 
 
 WEB = "web_research"
@@ -129,44 +136,52 @@ class Rules:
         linked = 0
         if self._contradicting is not None and not (request.deadline is not None and request.deadline.passed):
             linked = self._contradicting([item.item for item in ordered.items[: request.limit]])
-        corpora = [(reply.corpus, reply.answered) for reply in answers if reply.answered is not None]
-        keys: dict[str, dict[str, float]] = {reply.corpus: {} for reply in answers}
-        confidences: dict[str, float | None] = {}
-        for name, answered in corpora:
+        keys: dict[str, set[str]] = {}
+        tops: dict[str, float] = {}
+        confidences: dict[str, float] = {}
+        fallback = False
+        for reply in answers:
+            name, answered = reply.corpus, reply.answered
+            known = keys.setdefault(name, set())
+            if answered is None:
+                continue
             for ranked in answered.lists:
-                for item in ranked.items:
-                    keys[name][item.key] = max(item.hit.score, keys[name].get(item.key, item.hit.score))
-            known = [value for value in (confidences.get(name), answered.confidence) if value is not None]
-            confidences[name] = max(known, default=None)
-        counts = {name: len(scores) for name, scores in keys.items()}
-        best = next((name for name in (*FIRST, *counts) if counts.get(name)), None)
-        top = None if best is None else max(keys[best].values())
-        numbers: dict[str, Any] = {
-            "contradictions": linked + sum(answered.contradictions for _, answered in corpora),
-            "code_like": looks_like_code(request.query, self._policy),
-            "fallback": any(answered.fallback for _, answered in corpora),
-            "policy": self._policy,
-        }
+                for key, hit in ranked.items:
+                    known.add(key)
+                    if name not in tops or hit.score > tops[name]:
+                        tops[name] = hit.score
+            if answered.confidence is not None:
+                confidences[name] = max(answered.confidence, confidences.get(name, 0.0))
+            linked += answered.contradictions
+            fallback = fallback or answered.fallback
+        counts = {name: len(several) for name, several in keys.items()}
+        top = None
+        for name in (*FIRST, *counts):
+            if name in tops:
+                top = tops[name]
+                break
+        # Only hits in a single place lead to the code.
+        code_like = source_diversity(counts) == 1 and looks_like_code(request.query, self._policy)
+        counted = WaveCounts(counts, top, linked, code_like, fallback)
         if self._policy.evidence == "calibrated":
             by_corpus = {name: confidences.get(name) for name, count in counts.items() if count}
-            evidence = calibrated_evidence(by_corpus, counts, top_score=top, **numbers)
+            evidence = calibrated(counted, by_corpus, self._policy)
         else:
-            evidence = evidence_of(counts, top, **numbers)
-        confidence = max((value for value in confidences.values() if value is not None), default=None)
-        return Judgement(evidence, len(counts), confidence)
+            evidence = documented(counted, self._policy)
+        return Judgement(evidence, len(counts), max(confidences.values(), default=None))
 
     def verifies(self, plan: RetrievalPlan, judgement: Judgement) -> tuple[str, str] | None:
         """Return the rewritten query of a second wave and its reason; None for no second wave."""
-        rewritten = rewritten_query(plan.query, self._policy)
+        evidence, policy = judgement.evidence, self._policy
         why = wants_verification(
-            judgement.evidence,
-            allowed=plan.allow_verification_pass,
-            query=plan.query,
-            rewritten=rewritten,
-            searched=judgement.corpora,
-            policy=self._policy,
+            evidence, allowed=plan.allow_verification_pass, searched=judgement.corpora, policy=policy
         )
-        return None if why is None or rewritten is None else (rewritten, why)
+        if why is None:
+            return None
+        rewritten = rewritten_query(plan.query, policy)
+        if rewritten is None or (plan.query and is_same_query(rewritten, plan.query)):
+            return None
+        return rewritten, why
 
     def hops(self, plan: RetrievalPlan) -> int:
         """Return the maximum follow-up hops: those of the configuration, or the policy's for plans that use the web."""

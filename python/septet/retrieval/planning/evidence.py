@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from septet.errors import QueryError
 from septet.inputs.arguments import listed, real, shown, whole
@@ -106,6 +106,75 @@ def next_action(diversity: int, *, contradictions: int, code_like: bool, fallbac
     return "retry_hybrid" if fallback else None
 
 
+class WaveCounts(NamedTuple):
+    """The hits of a wave in numbers; those of the same name are as of `Evidence`.
+
+    Attributes:
+        hits: number of hits by corpus.
+        top_score: the best score.
+        contradictions: number of hits that contradict others.
+        code_like: True for a query about code.
+        fallback: True if some corpus has hits of a fallback only.
+    """
+
+    hits: Mapping[str, int]
+    top_score: float | None
+    contradictions: int
+    code_like: bool
+    fallback: bool
+
+
+def documented(counted: WaveCounts, policy: Policy) -> Evidence:
+    """Return the documented numbers of checked counts; see `evidence_of`."""
+    hits, top_score, contradictions, code_like, fallback = counted
+    diversity = source_diversity(hits)
+    coverage = citation_coverage(diversity)
+    top = None if diversity == 0 else top_score
+    weights = policy.evidence_quality_top_weight, policy.evidence_quality_coverage_weight
+    return Evidence(
+        kind="documented",
+        top_score=top,
+        hit_counts=hits,
+        source_diversity=diversity,
+        citation_coverage=coverage,
+        evidence_quality=evidence_quality(top, coverage, top_weight=weights[0], coverage_weight=weights[1]),
+        contradiction_count=contradictions,
+        used_lexical_fallback=fallback,
+        recommended_next_action=next_action(
+            diversity, contradictions=contradictions, code_like=code_like, fallback=fallback
+        ),
+    )
+
+
+def calibrated(counted: WaveCounts, confidences: Mapping[str, float | None], policy: Policy) -> Evidence:
+    """Return the evidence from checked confidences by corpus; see `calibrated_evidence`."""
+    hits, top_score, contradictions, code_like, fallback = counted
+    diversity = source_diversity(hits)
+    action = next_action(diversity, contradictions=contradictions, code_like=code_like, fallback=fallback)
+    quality = None
+    for value in confidences.values():
+        if value is not None and (quality is None or value > quality):
+            quality = value
+    if diversity == 0:
+        quality = 0.0
+    weak = quality is None or quality < policy.verification_weak_evidence_threshold
+    if action in ("focus_repo", "focus_codex", "retry_hybrid"):
+        action = action if weak and (diversity > 1 or len(confidences) > 1) else None
+    if action is None and quality is not None and weak:
+        action = "broaden_scope"
+    return Evidence(
+        kind="calibrated",
+        top_score=None if diversity == 0 else top_score,
+        hit_counts=hits,
+        source_diversity=diversity,
+        citation_coverage=citation_coverage(diversity),
+        evidence_quality=quality,
+        contradiction_count=contradictions,
+        used_lexical_fallback=fallback,
+        recommended_next_action=action,
+    )
+
+
 def evidence_of(
     hits: Mapping[str, int],
     top_score: float | None,
@@ -120,28 +189,20 @@ def evidence_of(
     Raises:
         QueryError: a count is negative, or the score is not finite.
     """
+    return documented(_counted(hits, top_score, contradictions, code_like, fallback), policy_of(policy))
+
+
+def _counted(
+    hits: Mapping[str, int], top_score: float | None, contradictions: int, code_like: bool, fallback: bool
+) -> WaveCounts:
+    """Return a caller's numbers, checked."""
     if not isinstance(hits, Mapping) or not all(isinstance(name, str) for name in hits):
         raise QueryError(f"hits is {shown(hits)}: wanted how many hits each corpus has, by its name")
     counts = {name: whole(count, f"the hits of {shown(name)}", QueryError, 0) for name, count in hits.items()}
     contradictions = whole(contradictions, "contradictions", QueryError, 0)
-    weights = policy_of(policy)
-    diversity = source_diversity(counts)
-    coverage = citation_coverage(diversity)
-    top = None if top_score is None or diversity == 0 else real(top_score, "top_score", QueryError)
-    top_weight, coverage_weight = weights.evidence_quality_top_weight, weights.evidence_quality_coverage_weight
-    return Evidence(
-        kind="documented",
-        top_score=top,
-        hit_counts=counts,
-        source_diversity=diversity,
-        citation_coverage=coverage,
-        evidence_quality=evidence_quality(top, coverage, top_weight=top_weight, coverage_weight=coverage_weight),
-        contradiction_count=contradictions,
-        used_lexical_fallback=fallback,
-        recommended_next_action=next_action(
-            diversity, contradictions=contradictions, code_like=code_like, fallback=fallback
-        ),
-    )
+    has_score = top_score is not None and source_diversity(counts) > 0
+    top = real(top_score, "top_score", QueryError) if has_score else None
+    return WaveCounts(counts, top, contradictions, code_like, fallback)
 
 
 def calibrated_evidence(
@@ -163,24 +224,16 @@ def calibrated_evidence(
     Raises:
         QueryError: a count is negative, or a confidence is outside 0 to 1.
     """
-    base = evidence_of(
-        hits, top_score, contradictions=contradictions, code_like=code_like, fallback=fallback, policy=policy
-    )
+    counted, policy = _counted(hits, top_score, contradictions, code_like, fallback), policy_of(policy)
     if not isinstance(confidences, Mapping):
         raise QueryError(f"confidences is {shown(confidences)}: wanted a number or None for each corpus, by its name")
-    known = [
-        real(value, f"the confidence of {shown(name)}", QueryError, 0.0, 1.0)
+    known = {
+        name: None
+        if value is None or (isinstance(value, float) and isnan(value))
+        else real(value, f"the confidence of {shown(name)}", QueryError, 0.0, 1.0)
         for name, value in confidences.items()
-        if value is not None and not (isinstance(value, float) and isnan(value))
-    ]
-    diversity, action = base.source_diversity, base.recommended_next_action
-    quality = 0.0 if diversity == 0 else max(known, default=None)
-    weak = quality is None or quality < policy_of(policy).verification_weak_evidence_threshold
-    if action in ("focus_repo", "focus_codex", "retry_hybrid"):
-        action = action if weak and (diversity > 1 or len(confidences) > 1) else None
-    if action is None and quality is not None and weak:
-        action = "broaden_scope"
-    return replace(base, kind="calibrated", evidence_quality=quality, recommended_next_action=action)
+    }
+    return calibrated(counted, known, policy)
 
 
 def wants_verification(
@@ -201,7 +254,7 @@ def wants_verification(
     are left) or differs only in case, which no corpus distinguishes. ``searched`` is the number of corpora, by default
     as many as `evidence` counts.
     """
-    if not allowed or rewritten is None or (query and rewritten.casefold() == query.casefold()):
+    if not allowed or rewritten is None or (query and is_same_query(rewritten, query)):
         return None
     quality = evidence.evidence_quality
     weak = quality is not None and quality < policy_of(policy).verification_weak_evidence_threshold
@@ -220,6 +273,11 @@ def wants_verification(
     if narrow:
         return "single_corpus_evidence"
     return "weak_evidence_quality" if weak else None
+
+
+def is_same_query(query: str, other: str) -> bool:
+    """Return True if two queries differ only in case, which no corpus distinguishes."""
+    return query.casefold() == other.casefold()
 
 
 def is_better(first: Evidence, second: Evidence) -> bool:
