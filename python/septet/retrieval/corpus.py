@@ -141,9 +141,9 @@ def checked_answer(answer: object) -> CorpusAnswer:
         raise InvalidAnswer(f"it returned {type(answer).__name__} instead of a CorpusAnswer")
     try:
         return CorpusAnswer(
-            [_list(value) for value in answer.lists],
-            [_name(value) for value in answer.backends],
-            [_note(value) for value in answer.notes],
+            [*map(_list, answer.lists)],
+            [*map(_name, answer.backends)],
+            [*map(_note, answer.notes)],
             None if answer.step is None else _name(answer.step),
             bool(answer.fallback),
             whole(answer.contradictions, "contradictions", InvalidAnswer, 0),
@@ -163,10 +163,12 @@ def _list(ranked: object) -> RankedList:
     real(ranked.weight, "the weight of a list", InvalidAnswer, 0.0, MOST_WEIGHT)
     whole(ranked.variant, "the variant of a list", InvalidAnswer, 0)
     items = [*ranked.items]
-    if not all(isinstance(item, Item) and isinstance(item.key, str) and isinstance(item.hit, Hit) for item in items):
-        raise InvalidAnswer("a RankedList of it contains something other than Item(key, hit)")
-    if not all(isfinite(item.hit.score) for item in items):
-        raise InvalidAnswer("a hit of it has a score that is not finite")
+    for item in items:
+        if not (isinstance(item, Item) and isinstance(item.key, str) and isinstance(item.hit, Hit)):
+            raise InvalidAnswer("a RankedList of it contains something other than Item(key, hit)")
+    for item in items:
+        if not isfinite(item.hit.score):
+            raise InvalidAnswer("a hit of it has a score that is not finite")
     return ranked._replace(items=items)
 
 

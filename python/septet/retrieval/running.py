@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from septet.retrieval.corpus import Corpus, CorpusAnswer, CorpusRequest
 from septet.retrieval.planning.evidence import is_better
@@ -11,8 +11,6 @@ from septet.retrieval.rules import Reason, Round, Rules
 from septet.retrieval.waves import CorpusThreads, Wave, ask
 
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from septet.model.entry import Entry
     from septet.retrieval.expansion.expanding import Expanding
     from septet.retrieval.planning.plan import RetrievalPlan
@@ -64,14 +62,14 @@ class Runner:
     def _correct(self, request: CorpusRequest, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
         """Run the corpora with a corrective search; their hits join the order."""
         for corpus in corpora:
-            if _is_late(request) or not _corrects(corpus):
+            if not callable(getattr(corpus, "corrective", None)) or _is_late(request):
                 continue
             best = next(entry for entry in rounds if entry.used)
             evidence = best.judgement.evidence
             is_empty = not any(count for name, count in evidence.hit_counts.items() if name != corpus.name)
             # Unknown quality is not weak quality.
             quality = 1.0 if evidence.evidence_quality is None else evidence.evidence_quality
-            correction = _Correction(corpus, is_empty, quality)
+            correction = _Correction(cast("Correcting", corpus), is_empty, quality)
             again = ask([correction], request, self._threads, required=False)
             if correction.is_needless or not (again.notes or _keys(again) - _keys(best.wave)):
                 continue
@@ -85,8 +83,9 @@ class Runner:
 
     def _hop(self, plan: RetrievalPlan, request: CorpusRequest, corpora: Sequence[Corpus], rounds: list[Round]) -> None:
         """Search follow-up queries, hop by hop; their hits join the order as further phrasings."""
-        known = {text.casefold() for entry in rounds for text in entry.wave.variants}
-        for _ in range(self._rules.hops(plan)):
+        hops = self._rules.hops(plan)
+        known = {text.casefold() for entry in rounds for text in entry.wave.variants} if hops else set()
+        for _ in range(hops):
             best = next(entry for entry in rounds if entry.used)
             queries = self._rules.follow_ups(request, best.judgement, best.ordered)
             new = [query for query in dict.fromkeys(queries) if query.casefold() not in known]
@@ -125,10 +124,6 @@ class _Correction:
 
     def get(self, entry_id: str) -> Entry | None:
         return self._corpus.get(entry_id)
-
-
-def _corrects(corpus: Corpus) -> TypeGuard[Correcting]:
-    return callable(getattr(corpus, "corrective", None))
 
 
 def _keys(wave: Wave) -> set[str]:
