@@ -73,7 +73,7 @@ class Workers:
         Raises:
             Closed: `close` was called before the work started. Errors of ``work`` are raised unchanged.
         """
-        return await _ended_or_cancelled(self.submit(partial(work, *args, **named)))
+        return await ended_or_cancelled(self.submit(partial(work, *args, **named)))
 
     async def iterate(self, make: Callable[[], Iterator[Item]]) -> Any:
         """Yield the items of an iterator, which is created, advanced and closed on threads, chunk by chunk."""
@@ -82,7 +82,7 @@ class Workers:
         try:
             while True:
                 pending = self.submit(lambda: list(islice(source, CHUNK)))
-                if not (chunk := await _ended_or_cancelled(pending)):
+                if not (chunk := await ended_or_cancelled(pending)):
                     break
                 for item in chunk:
                     yield item
@@ -160,8 +160,8 @@ class Workers:
         self._waiting.pop(future, None)
 
 
-async def ended(future: Future[Result]) -> Result:
-    """Await the result of a thread's future; cancelling the await does not cancel the future."""
+def woken_by(future: Future[Any]) -> asyncio.Future[None]:
+    """Return a future of the running loop that is done once a thread's future is."""
     loop = asyncio.get_running_loop()
     woken: asyncio.Future[None] = loop.create_future()
 
@@ -169,21 +169,26 @@ async def ended(future: Future[Result]) -> Result:
         if not woken.done():
             woken.set_result(None)
 
-    def notify(_: Future[Result]) -> None:
+    def notify(_: Future[Any]) -> None:
         # The event loop may have closed; then nothing awaits the result.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(wake)
 
     future.add_done_callback(notify)
+    return woken
+
+
+async def ended(future: Future[Result]) -> Result:
+    """Await the result of a thread's future; cancelling the await does not cancel the future."""
     try:
-        await woken
+        await woken_by(future)
         return future.result()
     finally:
         # Break the cycle: the error's traceback references this frame, and the future references the error.
         del future
 
 
-async def _ended_or_cancelled(future: Future[Result]) -> Result:
+async def ended_or_cancelled(future: Future[Result]) -> Result:
     """Await the result of a thread's future; cancelling the await cancels the future too, unless it is running."""
     try:
         return await ended(future)

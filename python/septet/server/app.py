@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -109,7 +109,14 @@ class App:
         self.running += 1
         try:
             response = await self._answer(scope, receive, exchange)
-            await response(scope, receive, _with_headers(send, exchange))
+            if type(response) is not Response:
+                await response(scope, receive, _with_headers(send, exchange))
+                return
+            # As the response would send itself, without a function between.
+            exchange.status, headers = response.status_code, _with_defaults(response.raw_headers)
+            await send({"type": "http.response.start", "status": exchange.status, "headers": headers})
+            exchange.sent = len(response.body)
+            await send({"type": "http.response.body", "body": response.body})
         except ClientDisconnected:
             pass
         except asyncio.CancelledError:
@@ -133,16 +140,17 @@ class App:
             route, target, named = self._routes.find(exchange.method, path)
             exchange.route = route
             if path not in OPEN:
-                expect_scope(exchange.scope, scope_of(route, target), f"{exchange.method} {route}")
+                if exchange.scope != "admin":
+                    expect_scope(exchange.scope, scope_of(route, target), f"{exchange.method} {route}")
                 if self.stopping:
                     raise RequestError(STOPPING, {**AGAIN, "Connection": "close"})
             most = target.most_body if isinstance(target, Endpoint) else None
             body = b"" if most == 0 else await whole(scope, receive, self._settings, self._admission.bodies, most)
-            work: Callable[[], Coroutine[Any, Any, ASGIApp]]
-            if isinstance(target, Endpoint):
-                work = partial(target.handler, scope, body, exchange)
-            else:
-                work = partial(self._caller.answer, scope, body, target, named, exchange)
+            if not isinstance(target, Endpoint):
+                return await self._admission.on_thread(
+                    partial(self._caller.begin, scope, body, target, named, exchange), receive
+                )
+            work = partial(target.handler, scope, body, exchange)
             # Lines of a body take places one by one.
             begin = self._admission.without_place if path in OPEN or most == 0 else self._admission.at_once
             return await begin(work, receive)
@@ -185,14 +193,20 @@ def _with_headers(send: Send, exchange: Exchange) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             exchange.status = message["status"]
-            present = {name for name, _ in message["headers"]}
-            defaults = [header for header in HEADERS.items() if header[0] not in present]
-            message["headers"] = [*message["headers"], *defaults]
+            message["headers"] = _with_defaults(message["headers"])
         else:
             exchange.sent += len(message.get("body", b""))
         await send(message)
 
     return send_with_headers
+
+
+def _with_defaults(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers with the default ones that they lack."""
+    complete = [*headers]
+    present = dict(complete)
+    complete += [header for header in HEADERS.items() if header[0] not in present]
+    return complete
 
 
 async def _without_requests(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from starlette.types import Receive
 
-from septet.server.exchange import ClientDisconnected, RequestError
+from septet.server.exchange import ClientDisconnected, RequestError, received
 from septet.server.room import Room
 from septet.server.settings import Settings
 from septet.service.faults import CallerFault
@@ -36,6 +36,12 @@ async def whole(scope: Any, receive: Receive, settings: Settings, room: Room, mo
         return b""
     most = settings.max_body if most is None else most
     _check(scope, most)
+    if received(scope):
+        # Nothing to wait for, so nothing to bound but the size.
+        body, _ = await _piece(receive)
+        if len(body) > most:
+            raise _too_large(most)
+        return body
     with anyio.move_on_after(settings.body_s) as waiting:
         hold = room.hold(waiting.cancel)
         hold.wait()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal
@@ -43,17 +45,16 @@ class Caller:
     def __init__(self, served: Served, settings: Settings) -> None:
         self._served, self._settings = served, settings
 
-    async def answer(
+    def begin(
         self, scope: Any, body: bytes, operation: Operation, named: dict[str, str], exchange: Exchange
-    ) -> Response:
-        """Return the answer of an operation; ``named`` are the fields from the path."""
+    ) -> Future[Response]:
+        """Begin an operation on a thread, which encodes the answer too; ``named`` are the fields from the path."""
         request = self._request(scope, body, operation, named)
         exchange.query = getattr(request, "query", None)
         timeout_s, most = getattr(request, "timeout_s", None), self._settings.deadline_s
         if timeout_s is not None and timeout_s > most:
             request = request.model_copy(update={"timeout_s": most})
-        answer = await self._served.call(operation, request)
-        return reply(answer, operation.status, exchange.timing_headers())
+        return self._served.begin(operation, request, partial(_encoded, operation, exchange))
 
     def _request(self, scope: Any, body: bytes, operation: Operation, named: dict[str, str]) -> WireRequest:
         model = operation.request
@@ -65,6 +66,10 @@ class Caller:
         if fields.keys() & named.keys():
             raise RequestError(CallerFault("invalid_request", "the id belongs in the path, not in the body", 422))
         return model.model_validate_json(to_json(fields | named), strict=True)
+
+
+def _encoded(operation: Operation, exchange: Exchange, answer: dict[str, Any]) -> Response:
+    return reply(answer, operation.status, exchange.timing_headers())
 
 
 def _fields(query: bytes) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Exchange:
         for event in self.searches:
             for stage, ms in event.stages.items():
                 stages[stage] = stages.get(stage, 0.0) + ms
-        timing = ", ".join(f"{stage};dur={ms:.3f}" for stage, ms in stages.items())
+        timing = ", ".join([f"{stage};dur={ms:.3f}" for stage, ms in stages.items()])
         return {"Server-Timing": timing} if timing else None
 
 
@@ -105,6 +105,9 @@ class _Connection(Protocol):
     @property
     def ended(self) -> bool: ...
 
+    @property
+    def received(self) -> bool: ...
+
     def abort(self) -> None: ...
 
 
@@ -121,6 +124,12 @@ def broken_off(scope: Any) -> bool:
     """Return True if the connection of a request has ended; False if the server does not support it."""
     connection = _of(scope)
     return connection is not None and connection.ended
+
+
+def received(scope: Any) -> bool:
+    """Return True if the whole body of a request is here; False if the server does not tell."""
+    connection = (scope.get("extensions") or {}).get(CONNECTION)
+    return connection is not None and connection.received
 
 
 def _of(scope: Any) -> _Connection | None:

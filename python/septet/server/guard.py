@@ -62,7 +62,7 @@ class Guard:
             # HTTP/1.0 has no chunks, so a proxy may have ignored them.
             raise _error(400, "invalid_request", "HTTP/1.0 does not support transfer-encoding")
         host = _HOST.fullmatch(headers.get(b"host", b"").lower())
-        if host is None or not self._known(host[1]):
+        if host is None or not (host[1] in self._names or self._known(host[1])):
             message = "unknown host: allow it by the server option --allow-host NAME"
             raise _error(403, "host_not_allowed", message)
         if b"origin" in headers and not _same(headers[b"origin"].lower(), host[1], host[2]):

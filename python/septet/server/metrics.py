@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -48,6 +49,8 @@ class Metrics:
         self.write_failed = self._counter("septet_write_errors_total", "Failed writes, by error.", "method", "error")
         self.requests = self._counter("septet_http_requests_total", "Requests.", "method", "route", "status")
         self.request_took = self._histogram("septet_http_request_seconds", "Seconds of a request.", "route")
+        #: A metric and values of its labels, once found: `labels` is some twenty calls.
+        self._with = cache(_labelled)
         listen(memory, self.on_search, self.on_write)
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
@@ -60,11 +63,11 @@ class Metrics:
         """Count a search; called on its thread."""
         if (exchange := CURRENT.get()) is not None:
             exchange.searches.append(event)
-        self.searches.labels(event.method).inc()
-        self.queries.labels(event.method).inc(event.queries)
-        self.took.labels(event.method).observe(event.took_ms / 1e3)
+        self._with(self.searches, event.method).inc()
+        self._with(self.queries, event.method).inc(event.queries)
+        self._with(self.took, event.method).observe(event.took_ms / 1e3)
         for stage, ms in event.stages.items():
-            self.stages.labels(stage).observe(ms / 1e3)
+            self._with(self.stages, stage).observe(ms / 1e3)
         for note in event.notes:
             self.notes.labels(note.code).inc()
         if event.error is not None:
@@ -80,8 +83,8 @@ class Metrics:
     def on_request(self, exchange: Exchange) -> None:
         """Count a finished request; clients must not create series by unknown verbs."""
         verb = exchange.method if exchange.method in _VERBS else "other"
-        self.requests.labels(verb, exchange.route, exchange.status).inc()
-        self.request_took.labels(exchange.route).observe(exchange.took_ms / 1e3)
+        self._with(self.requests, verb, exchange.route, exchange.status).inc()
+        self._with(self.request_took, exchange.route).observe(time.perf_counter() - exchange.started)
 
     def text(self, memory: Memory, running: int) -> bytes:
         """Return all metrics; those of the memory are read now.
@@ -91,6 +94,10 @@ class Metrics:
         """
         requests = _gauge("septet_http_requests_running", "Requests in progress.", {(): running})
         return generate_latest(_Scrape(chain(self._registry.collect(), [requests], _of_memory(memory))))
+
+
+def _labelled(metric: Any, *values: object) -> Any:
+    return metric.labels(*values)
 
 
 class _Scrape(Collector):

@@ -171,9 +171,9 @@ class _Bounded(H11Protocol):
         self._place, self._untaken = connections.hold(self.abort), untaken.hold(self.abort)
         answer = self.app
 
-        async def app(scope: Any, receive: Any, send: Any) -> None:
+        def app(scope: Any, receive: Any, send: Any) -> Any:
             scope["extensions"] = {CONNECTION: self}
-            await answer(scope, receive, send)
+            return answer(scope, receive, send)
 
         self.app = app
 
@@ -191,7 +191,8 @@ class _Bounded(H11Protocol):
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
-            self._clear("_head")
+            if self._head is not None:
+                self._clear("_head")
         elif self._head is None and (before is None or before.response_complete):
             # The head of the next request has started.
             self._head = self.loop.call_later(HEAD_S, self.transport.close)
@@ -200,7 +201,6 @@ class _Bounded(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Watch the download of the answer, and wait for the next request."""
-        self._update_wait()
         # The next request may be here already.
         super().on_response_complete()
         self._update_wait()
@@ -240,6 +240,11 @@ class _Bounded(H11Protocol):
     def ended(self) -> bool:
         """True once the connection is closing."""
         return self.transport.is_closing()
+
+    @property
+    def received(self) -> bool:
+        """True once the body of the current request is here, to its end."""
+        return self.cycle is not None and not self.cycle.more_body
 
     def abort(self) -> None:
         """Close the connection at once, dropping unsent data."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from septet.aio import AsyncFederation, AsyncVault
 from septet.aio.vault import AsyncAnyVault
+from septet.aio.workers import ended_or_cancelled
 from septet.errors import ReadOnly, SeptetError
 from septet.service.operations import Operation
 from septet.service.requests import WireRequest
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from septet.service.tier_sessions import TierSessions
 
 AsyncMemory: TypeAlias = AsyncVault | AsyncFederation
+Form = TypeVar("Form")
 
 
 class Served:
@@ -114,17 +119,28 @@ class Served:
             ReadOnly: it writes, but the memory is read-only.
             SeptetError: as the method of the vault.
         """
+        return await ended_or_cancelled(self.begin(operation, request, _unchanged))
+
+    def begin(self, operation: Operation, request: WireRequest, form: Callable[[dict[str, Any]], Form]) -> Future[Form]:
+        """Begin an operation on a thread, which brings the answer into another form; return its future.
+
+        Raises:
+            ReadOnly: it writes, but the memory is read-only.
+            Closed: the memory was closed.
+        """
         if operation.effect != "reads" and not self.writable:
             raise ReadOnly(f"{operation.name}: this memory is read-only")
+        self.memory.blocking  # noqa: B018 - raises if it was closed
+        return self.memory._workers.submit(partial(self._answered, operation, request, form))
+
+    def _answered(self, operation: Operation, request: WireRequest, form: Callable[[dict[str, Any]], Form]) -> Form:
         try:
-            answer = await self.memory.on_thread(
-                lambda _: operation.run(in_tier(self, operation.name, request), request)
-            )
+            answer = operation.run(in_tier(self, operation.name, request), request)
         except SeptetError as fault:
             self.hide_paths(fault)
             raise
         self._hide_paths_of(answer)
-        return answer
+        return form(answer)
 
     def hide_paths(self, fault: SeptetError) -> None:
         """Remove the paths of this machine from the message of an error."""
@@ -158,3 +174,7 @@ class Served:
     def close(self) -> None:
         """Call `aclose` and wait for it, with or without a running loop in this thread."""
         call_on_thread(lambda: asyncio.run(self.aclose()), "septet-served-close").result()
+
+
+def _unchanged(answer: dict[str, Any]) -> dict[str, Any]:
+    return answer
