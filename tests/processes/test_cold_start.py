@@ -73,8 +73,7 @@ def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments)
     code, modules = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     assert "Usage" in done.stdout
-    # pydantic is not among them: newer versions of typer look for it themselves.
-    heavy = {"numpy", "rich", "rich.console", "httpx", "sqlite3", "septet._core", "septet.vault"}
+    heavy = {"numpy", "rich", "rich.console", "httpx", "pydantic", "sqlite3", "septet._core", "septet.vault"}
     assert heavy & set(modules) == set()
     assert [
         m for m in modules if m.startswith(("septet.embedding", "septet.sqlite.store", "septet.sqlite.snapshot"))
@@ -90,9 +89,8 @@ def test_a_command_loads_its_own_module_and_no_other():
     assert [m for m in modules if m.startswith("septet.cli.commands.")] == ["septet.cli.commands.searching"]
 
 
-#: What the parser of arguments loads itself: typer from 0.29 on has pydantic read flags, which looks for its plugins.
-OF_THE_PARSER = {"pathlib", "urllib.parse", "uuid", "pydantic", "pydantic_core", "typing_extensions"}
-OF_THE_PARSER |= {"hashlib", "importlib.metadata", "tempfile"}
+#: What the parser of arguments loads itself.
+OF_THE_PARSER = {"pathlib", "urllib.parse", "uuid"}
 #: Commands and faces that are none of a search's, and what draws on terminals.
 OTHERS = """
     rich septet.cli.demo septet.cli.checkup septet.cli.pager septet.cli.catalogue septet.server

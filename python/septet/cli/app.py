@@ -22,6 +22,7 @@ from septet.cli import commands
 from septet.cli.exits import NOTHING, OK, PROVIDER, STORE, USAGE, stoppable
 from septet.cli.options import COMPLETE_VARIABLE
 from septet.cli.terminal import OutputFault, guarded, say
+from septet.cli.values import read_plainly, type_of
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
 
 EXIT_CODES = """\b
@@ -79,6 +80,7 @@ class _Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the options before the command; for an unknown one, suggest another or its place after the command."""
         words = list(args)
+        read_plainly(self, ctx)
         try:
             return super().parse_args(ctx, args)
         except _UsageError as fault:
@@ -126,6 +128,7 @@ def _suggest_options(command: Any) -> Any:
     parse = command.parse_args
 
     def parse_args(ctx: Any, args: list[str]) -> Any:
+        read_plainly(command, ctx)
         try:
             return parse(ctx, args)
         except _UsageError as fault:
@@ -151,28 +154,28 @@ def _brief(command: Any, room: int) -> str:
 
 
 def _set_placeholders(command: Any, function: Any) -> Any:
-    """Set N, NUMBER or TEXT as placeholders in the help, in place of Python's type names.
+    """Set N, NUMBER or TEXT as placeholders in the help, and the types by which plain values are read.
 
     Reads the types from the function: typer's representation of them varies between versions.
     """
     declared = inspect.signature(function, eval_str=True).parameters
     for option in command.params:
-        if option.metavar is None and option.name in declared:
-            option.metavar = _placeholder(declared[option.name].annotation)
+        if option.name in declared:
+            option.plain_type = type_of(declared[option.name].annotation)
+            if option.metavar is None:
+                option.metavar = _placeholder(option.plain_type)
         if option.param_type_name == "argument":
             # Newer versions of typer also print the type after the name.
             option.display_type = lambda ctx: ""
     return command
 
 
-def _placeholder(hint: Any) -> str | None:
-    while get_origin(hint) is not None and get_origin(hint) is not Literal:
-        hint = next(part for part in get_args(hint) if part is not type(None))
-    if get_origin(hint) is Literal:
-        return "|".join(get_args(hint))
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return "|".join(member.value for member in hint)
-    return _PLACEHOLDERS.get(hint)
+def _placeholder(kind: Any) -> str | None:
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return "|".join(member.value for member in kind)
+    return _PLACEHOLDERS.get(kind)
 
 
 app = typer.Typer(
