@@ -7,6 +7,7 @@ import pytest
 
 from septet import Vault
 from septet._core import Sample
+from septet.sqlite.tier.read_view import ReadView
 from septet.tiers.view import RULE
 
 DIMENSIONS = 32
@@ -126,3 +127,39 @@ def test_what_was_measured_first_stays_until_too_many_rows_came():
     assert Sample(rows, keys, slots, alive, sample, population=51).agreement is None
     assert Sample(rows, keys, slots, alive).agreement is None
     assert sample.kept(over, none) is None
+
+
+def in_file(path, monkeypatch, broken=0.0):
+    """The agreement that a sidecar has, and the one that a search measures without it."""
+    pick, rng = random.Random(4), np.random.default_rng(4)
+    of_topic = rng.standard_normal((TOPICS, DIMENSIONS))
+    with Vault(path) as vault:
+        for n in range(300):
+            vector = rng.standard_normal(DIMENSIONS) + (0 if pick.random() < broken else 2) * of_topic[n % TOPICS]
+            vault.add(id=f"e{n}", title=f"Entry {n}", description=told_of(n % TOPICS, pick), vector=vector)
+        vault.optimize()
+    with Vault(path, sidecar=False) as vault:
+        vault.search("word3x1 word3x2", query_vector=of_topic[3])
+        measured = agreement_of(vault)
+    monkeypatch.setattr(ReadView, "_measured_agreement", None)
+    with Vault(path) as vault:
+        vault.search("word3x1 word3x2", query_vector=of_topic[3])
+        return agreement_of(vault), measured
+
+
+@pytest.mark.parametrize("broken", [0.0, 0.6, 1.0])
+def test_the_agreement_is_measured_when_a_sidecar_is_written_as_a_search_measures_it(tmp_path, monkeypatch, broken):
+    restored, measured = in_file(tmp_path / "vault.db", monkeypatch, broken)
+    assert restored == measured is not None
+
+
+def test_a_profile_without_balance_writes_no_agreement(tmp_path):
+    with Vault(tmp_path / "vault.db", profile="seven-signals") as vault:
+        rng = np.random.default_rng(4)
+        vault.add_many(
+            [{"title": f"Entry {n}", "description": "words", "vector": rng.standard_normal(4)} for n in range(50)]
+        )
+        vault.optimize()
+    with Vault(tmp_path / "vault.db") as vault:
+        vault.search("other", query_vector=[1.0, 0, 0, 0], profile="seven-signals")
+        assert agreement_of(vault) is None

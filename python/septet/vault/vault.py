@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from septet.errors import EntryError, ReadOnly, SeptetError, StoreError
@@ -17,6 +18,7 @@ from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.state import LEAST_SLOTS
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables.indexing import last_row
+from septet.sqlite.tier.read_view import measured_agreement
 from septet.sqlite.tier.tier import LateListings, LocalTier
 from septet.vault.anywhere import AnyVault
 from septet.vault.following import Following
@@ -108,8 +110,10 @@ class Vault(ListedByArrays, AnyVault, Following):
                 if sidecar and not self._store.in_memory
                 else None
             )
-            self._tier = LocalTier("vault", 1.0, self._store, SnapshotManager(beside), LateListings(self._store))
-            self._remembered = self._tier.manager.remembered
+            manager = SnapshotManager(beside)
+            self._tier = LocalTier("vault", 1.0, self._store, manager, LateListings(self._store))
+            self._remembered = manager.remembered
+            manager.measure = partial(measured_agreement, self._store, self._now, self._profile)
             self._embedding = (embedder, previous_embedder, embedding_cache, embedding_options)
             self._begin_embedding()
             if budget is not None or sync_on_open:

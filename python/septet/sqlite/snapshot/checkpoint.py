@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import Mask, NameTable
@@ -19,6 +18,9 @@ from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import entries
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Maximum bytes of vectors that are searched in a memory map. Touched pages count as memory of the process, in the long
 #: run all of them; rows of more vectors are read past the map.
@@ -31,8 +33,12 @@ TERMS_COVERED = "terms.counted"
 LINKS = ("walked.rows", "walked.ends", "walked.lists")
 
 
+#: Returns the agreement of a space's vectors with words in a snapshot, 0 to 1; None if it cannot be measured.
+Measure: TypeAlias = Callable[[Snapshot, Space], "float | None"]
+
+
 class Checkpoint(NamedTuple):
-    """Source of a sidecar: a snapshot, and a frozen copy of its indexes."""
+    """Source of a sidecar: a snapshot, a frozen copy of its indexes, and the measure of its vectors' agreement."""
 
     snapshot: Snapshot
     table: tuple[FactColumn, ...]
@@ -44,6 +50,7 @@ class Checkpoint(NamedTuple):
     terms: Terms | None
     layers: tuple[VectorLayer, ...]
     file: _core.ArrayFile | None
+    measure: Measure | None
 
     @property
     def spaces(self) -> tuple[Space, ...]:
@@ -51,7 +58,9 @@ class Checkpoint(NamedTuple):
         return tuple(layer.space._replace(entries=0) for layer in self.layers)
 
     @classmethod
-    def of(cls, snapshot: Snapshot, buffers: Buffers, file: _core.ArrayFile | None) -> Checkpoint | None:
+    def of(
+        cls, snapshot: Snapshot, buffers: Buffers, file: _core.ArrayFile | None, measure: Measure | None = None
+    ) -> Checkpoint | None:
         """Freeze a snapshot, and its sidecar if any, under the manager's lock; None without postings."""
         postings, indexes = snapshot.postings, buffers.postings
         if postings is None or indexes is None:
@@ -60,7 +69,7 @@ class Checkpoint(NamedTuple):
         frozen = postings.entries.frozen(), postings.grams.frozen(), postings.spelling.frozen()
         terms = snapshot.terms
         terms = None if terms is None else replace(terms, index=terms.index.frozen())
-        return cls(snapshot, buffers.table, postings, *frozen, indexes.with_grams.view(), terms, layers, file)
+        return cls(snapshot, buffers.table, postings, *frozen, indexes.with_grams.view(), terms, layers, file, measure)
 
     def is_of(self, buffers: Buffers) -> bool:
         """Return True if the checkpoint was frozen from these buffers, so that slots agree."""
@@ -120,6 +129,8 @@ class Checkpoint(NamedTuple):
             to.codes(f"{prefix}codes.", vectors.codes, len(vectors.slots))
             step(f"{prefix}rows")
             layer.write_first(len(vectors.slots), to, f"{prefix}rows")
+            if self.measure is not None and (agreement := self.measure(snapshot, layer.space)) is not None:
+                _put(to, f"{prefix}agreement", np.array([agreement]))
         if self.file is not None:
             # If the source changed during the copy, the copy must fail its checksum.
             self.file.check()
@@ -235,11 +246,15 @@ def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tupl
     _check(not len(vector_slots) or (vector_slots.min() >= 0 and vector_slots.max() < slots))
     # Positions and slots must be inverse to each other.
     _check(
-        np.array_equal(positions[vector_slots], np.arange(len(vector_slots)))
+        np.array_equal(positions[vector_slots], np.arange(len(vector_slots), dtype=np.int32))
         and np.count_nonzero(positions != -1) == len(vector_slots)
     )
     no_rows = np.empty((0, space.dimensions), dtype=np.float32)
     sample = _core.Sample((rows, no_rows), keys, vector_slots, sampled)
+    if (name := f"{prefix}agreement") in file.names():
+        (agreement,) = _get(file, name, np.float64).tolist()
+        _check(0 <= agreement <= 1)
+        sample.agree(agreement)
     return VectorRows((rows, no_rows), vector_slots, codes, positions, sample, keys), rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -39,6 +39,7 @@ class SnapshotManager:
         mistrusted: True if postings differed from FTS5's totals; searches use FTS5 from then on.
         damaged: True if a damaged sidecar was found and removed.
         left_out: parts of the store that are missing in the snapshots, see `Store.left_out`.
+        measure: returns the agreement of a space's vectors with words, for sidecars; None to leave it to searches.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[FactColumn] = COLUMNS) -> None:
@@ -54,6 +55,7 @@ class SnapshotManager:
         self.mistrusted = False
         self.damaged = False
         self.left_out: Sequence[object] = ()
+        self.measure: Callable[[SnapshotManager, Snapshot, Space], float | None] | None = None
         #: Snapshot without due work; none becomes due until the next one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)
@@ -237,8 +239,9 @@ class SnapshotManager:
 
     def freeze(self) -> Checkpoint | None:
         """Return a checkpoint of the current snapshot; None without postings."""
+        measure = None if self.measure is None else partial(self.measure, self)
         with self._lock.hold():
-            return None if self.current is None else Checkpoint.of(self.current, self._buffers, self._file)
+            return None if self.current is None else Checkpoint.of(self.current, self._buffers, self._file, measure)
 
     def adopt(self, checkpoint: Checkpoint, file: _core.ArrayFile | None) -> None:
         """Replace the arrays in memory by those of a newly written sidecar.

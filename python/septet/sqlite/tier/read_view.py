@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet._core import ReadTransaction
 from septet.errors import StoreBusy, StoreError, VectorError
 from septet.model.vector import Space
-from septet.query.plan import SearchPlan
+from septet.profiles import ProfileLike
+from septet.query.options import DEFAULTS
+from septet.query.plan import SearchPlan, make_plan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Pool
 from septet.sqlite.snapshot.manager import SnapshotManager
@@ -23,6 +25,8 @@ from septet.sqlite.tables import entries
 from septet.tiers.view import RULE, TierView, look, measured
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from septet.model.arrays import Mask, Slots
     from septet.store.rows import Condition
 
@@ -332,6 +336,30 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: SearchP
             raise
         transaction.end()
     raise StoreBusy(f"{store.path} changed {TURNS} times while a search opened it: search again")
+
+
+def measured_agreement(
+    store: SqliteStore,
+    clock: Callable[[], float],
+    profile: ProfileLike,
+    manager: SnapshotManager,
+    snapshot: Snapshot,
+    space: Space,
+) -> float | None:
+    """Return the agreement of a space's vectors with words, as a first search measures it; None if it cannot."""
+    rows, slots, *_, sample, keys = snapshot.vectors[space.space]
+    plan = make_plan("words", now=float(clock()), profile=profile, options=DEFAULTS)
+    if plan.profile.balance is None or snapshot.postings is None or sample.population < RULE.least_entries:
+        return None
+    # Drawn again: the sample of the snapshot may remember the agreement of an earlier generation.
+    drawn = _core.Sample(rows, keys, slots, snapshot.sampled)
+    # The store may have changed since the snapshot.
+    with (
+        suppress(StoreError, sqlite3.Error),
+        closing(ReadView((plan,), store.begin_reading(), manager, snapshot, space, None)) as view,
+    ):
+        return view._measured_agreement(space.space, drawn)
+    return None
 
 
 def _chosen_space(
