@@ -115,7 +115,7 @@ class _Commands(TyperGroup):
         for heading, names in commands.SECTIONS.items():
             with formatter.section(heading):
                 room = formatter.width - 6 - widest
-                rows = [(name.ljust(widest), _brief(self.get_command(ctx, name), room)) for name in names]
+                rows = [(name.ljust(widest), _brief(commands.function(name), room)) for name in names]
                 formatter.write_dl(rows)
 
 
@@ -142,9 +142,12 @@ def _suggest_options(command: Any) -> Any:
     return command
 
 
-def _brief(command: Any, room: int) -> str:
-    """Return the first sentence of a command's help, cut at the end of a clause if longer than ``room``."""
-    sentence: str = command.get_short_help_str(1_000).rstrip(".")
+def _brief(function: Any, room: int) -> str:
+    """Return the first sentence of a command's docstring, cut at the end of a clause if longer than ``room``.
+
+    Creating the command, with all of its options, would take longer than loading it.
+    """
+    sentence = f"{' '.join(function.__doc__.split())} ".partition(". ")[0]
     if len(sentence) <= room:
         return sentence
     for separator in ("[;:] ", ", "):
