@@ -20,11 +20,12 @@ print(json.dumps([ids, sorted(set(sys.modules) - before)]))
 
 #: Each costs a process between half a millisecond and fifty.
 UNUSED = """
-    asyncio concurrent.futures hashlib httpx importlib.metadata logging pathlib pydantic pydantic_core ssl tempfile
-    tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml
-    septet.aio septet.embedding septet.net septet.files septet.search.explain septet.model.explanation septet.federation
-    septet.exchange septet.query.filters septet.model.stats septet.sqlite.snapshot.maintenance
-    septet.sqlite.tier.inspection opentelemetry septet.watch.events septet.watch.spans septet.watch.watching
+    asyncio concurrent.futures hashlib httpx importlib.metadata logging numpy.typing pathlib pydantic pydantic_core
+    ssl tempfile tomli tomllib typing_extensions urllib.parse urllib.request uuid yaml septet.aio septet.embedding
+    septet.net septet.files septet.search.explain septet.model.explanation septet.federation septet.exchange
+    septet.query.filters septet.model.stats septet.sqlite.snapshot.maintenance septet.sqlite.tier.inspection
+    septet.store.protocol septet.store.table_protocols opentelemetry septet.watch.events septet.watch.spans
+    septet.watch.watching
 """.split()
 
 
@@ -55,6 +56,22 @@ def test_a_first_search_loads_the_road_of_a_search(loaded):
 @pytest.mark.parametrize("module", UNUSED)
 def test_a_first_search_does_not_load(loaded, module):
     assert [name for name in loaded if name == module or name.startswith(f"{module}.")] == []
+
+
+DEGRADED = """
+import sys
+from septet import Vault
+with Vault(":memory:") as vault:
+    vault.add(id="a", title="Rotate session cookies")
+    notes = vault.search("session cookies", query_vector=[1.0, 0.0]).notes
+print([note.code for note in notes], "septet.watch.watching" in sys.modules)
+"""
+
+
+def test_a_search_with_notes_loads_the_log_only_where_a_program_logs():
+    for logs, loaded in (("", False), ("import logging", True)):
+        done = subprocess.run([sys.executable, "-c", logs + DEGRADED], capture_output=True, text=True, check=True)
+        assert done.stdout == f"['no_vectors'] {loaded}\n"
 
 
 ONE_COMMAND = """

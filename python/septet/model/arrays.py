@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from septet import _core
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
 #: One array per column, all of the same length.
-ColumnArrays: TypeAlias = Mapping[str, NDArray[Any]]
+ColumnArrays: TypeAlias = "Mapping[str, NDArray[Any]]"
 
 #: Slots, or rows of the store.
-Slots: TypeAlias = NDArray[np.int64]
+Slots: TypeAlias = "NDArray[np.int64]"
 #: Position of each slot's vector ``(s,)``, -1 without one.
-Positions: TypeAlias = NDArray[np.int32]
+Positions: TypeAlias = "NDArray[np.int32]"
 #: One flag per slot ``(s,)`` or per vector ``(v,)``.
-Mask: TypeAlias = NDArray[np.bool_]
+Mask: TypeAlias = "NDArray[np.bool_]"
 #: Rows ``(v, d)``: base rows, in memory or in a file, and rows added later.
-Pieces: TypeAlias = tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]
+Pieces: TypeAlias = "tuple[NDArray[np.float32] | _core.FileRows, NDArray[np.float32]]"
 
 
 class NameTable:

@@ -213,7 +213,7 @@ def json_of(text: str, kind: type[_Json]) -> _Json:
 def _depth(text: str) -> int:
     """Return the nesting depth of a JSON text."""
     depth = most = 0
-    for sign in _SIGNS.findall(text):
+    for sign in re.findall(_SIGNS, text):
         if len(sign) == 1:
             depth += 1 if sign in "[{" else -1
             most = max(most, depth)
@@ -221,7 +221,7 @@ def _depth(text: str) -> int:
 
 
 #: JSON strings, and brackets.
-_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_SIGNS = r'(?s)"(?:[^"\\]|\\.)*"|[\[\]{}]'
 
 
 def _no_json(text: object, kind: type[Any]) -> StoreError:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import VectorError
 from septet.inputs.arguments import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 
 class Space(NamedTuple):

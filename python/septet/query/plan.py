@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numpy.typing import ArrayLike
-
 from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
 from septet.model.vector import QueryVector, Space, query_vector
@@ -20,6 +18,8 @@ from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from septet.model.results import Reranking
     from septet.query.facets import Faceted
     from septet.query.filters import Filter

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.entry import Entry, entries_of, tags_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Candidate(NamedTuple):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.inputs.checked import Bounds, Checked
@@ -34,6 +33,9 @@ from septet.ranking.fusion import (
     parts,
 )
 from septet.ranking.pool import AGES, SECONDS_A_DAY, TIMES, is_fact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]

@@ -24,20 +24,25 @@ REMOTE = frozenset(
 )
 #: Folder names of synchronising programs, and the marker files that these programs put into the root folder.
 _NAMES = {
-    "Dropbox": re.compile(r"Dropbox( \(.*\))?$"),
-    "OneDrive": re.compile(r"OneDrive( - .*|-.*)?$"),
-    "Google Drive": re.compile(r"(Google ?Drive( .*|-.*)?|My Drive)$"),
-    "iCloud Drive": re.compile(r"(iCloud ?Drive( .*)?|Mobile Documents)$"),
-    "Nextcloud": re.compile(r"Nextcloud\d*$"),
-    "ownCloud": re.compile(r"own[Cc]loud\d*$"),
-    "pCloud": re.compile(r"pCloud ?(Drive|Sync)$"),
-    "MEGA": re.compile(r"MEGA(sync)?( .*)?$"),
-    "Box": re.compile(r"(Box Sync|Box-Box)$"),
-    "Synology Drive": re.compile(r"SynologyDrive(-.*)?$"),
-    "Seafile": re.compile(r"Seafile$"),
-    "Proton Drive": re.compile(r"Proton ?Drive(-.*)?$"),
-    "a cloud service": re.compile(r"CloudStorage$"),
+    "Dropbox": r"Dropbox( \(.*\))?$",
+    "OneDrive": r"OneDrive( - .*|-.*)?$",
+    "Google Drive": r"(Google ?Drive( .*|-.*)?|My Drive)$",
+    "iCloud Drive": r"(iCloud ?Drive( .*)?|Mobile Documents)$",
+    "Nextcloud": r"Nextcloud\d*$",
+    "ownCloud": r"own[Cc]loud\d*$",
+    "pCloud": r"pCloud ?(Drive|Sync)$",
+    "MEGA": r"MEGA(sync)?( .*)?$",
+    "Box": r"(Box Sync|Box-Box)$",
+    "Synology Drive": r"SynologyDrive(-.*)?$",
+    "Seafile": r"Seafile$",
+    "Proton Drive": r"Proton ?Drive(-.*)?$",
+    "a cloud service": r"CloudStorage$",
 }
+#: Beginnings of these names: other names need no pattern.
+_BEGINNINGS = (
+    *("Dropbox", "OneDrive", "Google", "My Drive", "iCloud", "Mobile", "Nextcloud", "own", "pCloud", "MEGA", "Box"),
+    *("Synology", "Seafile", "Proton", "CloudStorage"),
+)
 _MARKS = {
     ".stfolder": "Syncthing",
     ".dropbox.cache": "Dropbox",
@@ -72,9 +77,10 @@ def synchronised(path: str | os.PathLike[str]) -> str:
         return ""
     while True:
         parent, name = os.path.split(folder)
-        for program, pattern in _NAMES.items():
-            if pattern.match(name):
-                return program
+        if name.startswith(_BEGINNINGS):
+            for program, pattern in _NAMES.items():
+                if re.match(pattern, name):
+                    return program
         for mark, program in _MARKS.items():
             if os.path.lexists(os.path.join(folder, mark)):
                 return program

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.errors import VectorError
 from septet.model.vector import Space
@@ -18,6 +17,8 @@ from septet.ranking.fusion import Agreement
 from septet.ranking.pool import Candidate, Pool
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from septet.model.arrays import Slots
     from septet.sqlite.store.soundness import Unsound
 

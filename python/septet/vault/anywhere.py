@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from septet.errors import EntryError, ReadOnly, StoreError
 from septet.inputs.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, file_path, whole
 from septet.profiles import ProfileLike, resolve
-from septet.store.protocol import Store
 from septet.system.forks import OfOneProcess
 from septet.vault.embedded import Embedded
 from septet.vault.history import Historic, Judged
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from septet.retrieval.planning.knobs import Resolver
     from septet.retrieval.planning.policy import Policy
     from septet.retrieval.retriever import Retriever
+    from septet.store.protocol import Store
     from septet.tiers import Tier
     from septet.tiers.protocol import ServedTier
     from septet.watch.hooks import Watch

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet._core import unit_rows
 from septet.errors import SeptetError, VectorError
 from septet.model.vector import MOST, MOST_DIMENSIONS, numbers
 from septet.store.rows import EntryRow
 from septet.vault.batch import BATCH_ROWS, Batch, item_fields, stopped, words_a_part
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: A transaction is a whole number of blocks.
 BLOCK = 500

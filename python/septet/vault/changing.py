@@ -14,7 +14,6 @@ from septet.model.drafts import checked_patch, draft, merged_attrs
 from septet.model.fields import BulkChanges
 from septet.ranking.pool import json_text
 from septet.sqlite.tables.entries import row_of
-from septet.store.protocol import Writing
 from septet.store.rows import Keeping
 from septet.vault.batch import ids_to_delete
 from septet.vault.writing import Writable
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.query.filters import Filter
+    from septet.store.protocol import Writing
 
 #: Maximum names per call of `rename`.
 MOST_NAMES = 100_000

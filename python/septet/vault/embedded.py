@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import flags, real
 from septet.profiles import ProfileLike, resolve
-from septet.store.protocol import Store
 from septet.watch.progress import Progress, reporter, with_progress
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from septet.embedding.embeddings import CacheLike, EmbedderLike, Embeddings
     from septet.embedding.options import EmbeddingOptions
     from septet.embedding.report import EmbedReport, Tally
+    from septet.store.protocol import Store
 
 #: The longest wait, in seconds: a year.
 MOST_WAIT_S = 366 * 86_400.0

@@ -10,7 +10,6 @@ from septet.inputs.arguments import as_epoch, shown, utf8
 from septet.model.entry import Entry, Version
 from septet.model.links import MOST_NOTE_CHARS, Link
 from septet.ranking.pool import Candidate
-from septet.store.protocol import Writing
 from septet.store.rules import feedback_row
 from septet.vault.batch import Batch, item_fields, words_a_part
 from septet.vault.changing import Changeable
@@ -18,6 +17,7 @@ from septet.vault.writing import Writable
 
 if TYPE_CHECKING:
     from septet.model.fields import Action, EntryItem
+    from septet.store.protocol import Writing
 
 
 class Judged(Writable):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from septet.model.entry import Entry
-from septet.store.protocol import Store
 
 if TYPE_CHECKING:
     from septet.listing import Listings
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from septet.query.facets import Bucket
     from septet.ranking.pool import Candidate
     from septet.sqlite.tier.tier import LocalTier
+    from septet.store.protocol import Store
 
 _Answer = TypeVar("_Answer")
 

@@ -18,7 +18,6 @@ from septet.query.options import Mode
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
-from septet.store.protocol import Writing
 from septet.store.rows import EntryRow
 from septet.store.rules import joined
 from septet.vault.alike import Near, chars, merged_fields, row_entry
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from septet.model.results import Hit
+    from septet.store.protocol import Writing
 
 
 class Similar(FindsSimilar):

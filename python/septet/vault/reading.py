@@ -13,7 +13,6 @@ from septet.inputs.arguments import shown, utf8, whole
 from septet.model.entry import Entry
 from septet.model.fields import Span
 from septet.model.links import Link
-from septet.store.protocol import Store
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from septet.model.stats import Stats
-    from septet.store.protocol import Remembered
+    from septet.store.protocol import Remembered, Store
 
 #: A model with its number of dimensions.
 Layout: TypeAlias = "tuple[str, int]"
@@ -110,7 +109,7 @@ def rows_of(ids: Sequence[str], layout: Layout, vectors: Mapping[str, bytes]) ->
 
 
 #: ``a.md``, ``a.md#L3``, ``a.md#L3-L9``, ``a.pdf#p3``.
-_PLACE = re.compile(r"(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?", re.DOTALL)
+_PLACE = r"(?s)(.+?)(?:#[Lp](\d{1,9})(?:-[Lp]?(\d{1,9}))?)?"
 #: Maximum candidate ids in an error.
 MOST_CANDIDATES = 10
 
@@ -130,7 +129,7 @@ def entry_at(vault: Any, text: str) -> Entry | None:
         EntryError: several files have the path; the message lists them.
         SeptetError: the entries cannot be read.
     """
-    place = _PLACE.fullmatch(text)
+    place = re.fullmatch(_PLACE, text)
     if place is None:
         return None
     # A file name may itself end in #L10.

@@ -14,7 +14,6 @@ from septet.model.drafts import checked_patch, draft, merged_attrs, revise
 from septet.model.entry import Entry
 from septet.model.links import Link, checked
 from septet.profiles import ProfileLike, resolve
-from septet.store.protocol import Store, Writing
 from septet.store.rows import Keeping
 from septet.vault.alike import KEEP, SIMILARITY, Near, adding, nearness, repeated_changes
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, with_clean_id, words_a_part
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
         Strings,
         VectorLike,
     )
+    from septet.store.protocol import Store, Writing
 
 
 class Writable(ABC):

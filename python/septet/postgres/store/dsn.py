@@ -12,13 +12,14 @@ from septet.inputs.arguments import shown, utf8
 
 _Fault = TypeVar("_Fault", bound=BaseException)
 
+#: Patterns of this module are compiled on first use: each vault loads it, and few have an address.
 _SCHEMES = ("postgresql://", "postgres://")
-_SECRETS = re.compile(r"((?:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)", re.IGNORECASE)
-_USER = re.compile(r"(postgres(?:ql)?://[^\s:@/]*):\S*@", re.IGNORECASE)
+_SECRETS = r"((?i:password|passwd)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]*)"
+_USER = r"((?i:postgres(?:ql)?)://[^\s:@/]*):\S*@"
 #: A password that was not percent-encoded ends too early, and its rest would be taken for a host or a database.
-_AMBIGUOUS = re.compile(r"postgres(?:ql)?://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)", re.IGNORECASE)
+_AMBIGUOUS = r"(?i:postgres(?:ql)?)://(?:[^@/?]*@[^/?]*@|[^@?]*/[^?]*@)"
 #: Any address; pathlib makes one slash of two.
-_ADDRESS = re.compile(r"://|^postgres(?:ql)?:/|^(?:host|hostaddr|port|dbname|user|password|service)\s*=", re.IGNORECASE)
+_ADDRESS = r"://|^(?i:postgres(?:ql)?:/|(?:host|hostaddr|port|dbname|user|password|service)\s*=)"
 #: Defaults of an address: the application's name, and keepalives that detect a lost server; TCP alone takes hours.
 _UNSAID = {
     "application_name": "septet",
@@ -31,7 +32,7 @@ _UNSAID = {
 _SAID = {"client_encoding": "UTF8"}
 #: The index of names takes some 2,700 bytes.
 MOST_NAME_CHARS = 256
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 
 
 class Address:
@@ -56,7 +57,7 @@ class Address:
 
         text = utf8(dsn, "dsn", StoreError)
         parts = None
-        if _AMBIGUOUS.match(text) is None:
+        if re.match(_AMBIGUOUS, text) is None:
             # libpq's message quotes its input.
             with suppress(ProgrammingError):
                 parts = conninfo_to_dict(text)
@@ -102,7 +103,7 @@ def is_dsn(text: object) -> bool:
 def check_file(path: str) -> str:
     """Return the path of a file; raise `StoreError` for an address."""
     # The message repeats nothing of it, as it may have a password.
-    if _ADDRESS.search(path):
+    if re.search(_ADDRESS, path):
         raise StoreError(
             "path is a database address: wanted the path of a file; open postgresql://host/database?vault=NAME "
             "with PostgresVault"
@@ -140,7 +141,7 @@ def vault_named(dsn: str, vault: str | None = None) -> tuple[str, str]:
         wanted = ", ".join(sorted(map(quote, names)))
         raise StoreError(f"{_without_user(plain)} is given with several vaults: wanted one of {wanted}")
     name = names.pop()
-    if len(name) > MOST_NAME_CHARS or _CONTROL.search(name):
+    if len(name) > MOST_NAME_CHARS or re.search(_CONTROL, name):
         raise StoreError(
             f"the name of a vault is {shown(name)}: wanted at most {MOST_NAME_CHARS} characters, no control characters"
         )
@@ -156,7 +157,7 @@ def without_passwords(text: str) -> str:
     from urllib.parse import unquote
 
     if not is_dsn(text):
-        return _SECRETS.sub(r"\1***", _USER.sub(r"\1:***@", text))
+        return re.sub(_SECRETS, r"\1***", re.sub(_USER, r"\1:***@", text))
     scheme, _, rest = text.partition("://")
     head, mark, query = rest.partition("?")
     if "@" in query:

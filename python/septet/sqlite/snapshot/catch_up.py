@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import Slots
@@ -17,6 +17,9 @@ from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
 from septet.sqlite.store.store import SqliteReading, writer_at
 from septet.sqlite.tables import entries, links
 from septet.sqlite.tables.texts import emptied_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PAGE_ROWS = 5_000
 #: Arrays are rebuilt if more slots than this, and more than half of all, are dead.

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import AppendBuffer, ColumnArrays, Mask, NameTable, Slots
@@ -22,6 +21,9 @@ from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import texts
 from septet.sqlite.tables import vectors as stored
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PAGE_ROWS = 5_000
 

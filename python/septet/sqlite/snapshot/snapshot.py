@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet import _core
 from septet.model.arrays import ColumnArrays, Mask, Pieces, Positions, Slots
 from septet.sqlite.snapshot.postings import Postings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Maximum cached selections per snapshot.
 MOST_SELECTIONS = 32

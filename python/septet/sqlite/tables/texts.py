@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.model.vector import Space
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
@@ -15,6 +15,9 @@ from septet.sqlite.tables.marks import set_value, value_of
 from septet.sqlite.tables.vectors import sized, typed_spaces
 from septet.store.rows import State, StoredVector, TextSpace
 from septet.store.rules import joined
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 PAGE_ROWS = 5_000
 

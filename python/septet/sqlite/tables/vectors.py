@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.errors import EntryError, StoreError, VectorError
 from septet.inputs.arguments import utf8
@@ -19,6 +18,8 @@ from septet.store.rules import no_space
 from septet.store.typed import typed
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from septet.model.fields import VectorLike
 
 

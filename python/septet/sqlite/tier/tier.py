@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from septet.errors import SeptetError, StoreError
 from septet.notes import Note
@@ -25,6 +24,8 @@ from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, Se
 from septet.tiers.view import constants_of_fts5, no_vectors, rows_left_out
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from septet.listing import Listings
     from septet.listing.queries import Counted
     from septet.query.facets import Faceted
