@@ -62,7 +62,7 @@ class Kernels:
             self.parts.append((postings.grams, postings.gram_rows, np.ones(1)))
         (self.vectors,) = self.snapshot.vectors.values()
         self.profile: Profile = profile
-        self.weights = np.array([profile.weights["hybrid"][name] for name in profile.signal_names])
+        self.weights = np.array([profile.weights["hybrid"][name] for name in profile.signals])
 
     def ask(self, question: Asked) -> object:
         plan, vectors, snapshot = self.plans[id(question)], self.vectors, self.snapshot
