@@ -110,6 +110,17 @@ def test_what_goes_on_is_told_again_after_an_hour(caplog, monkeypatch):
     assert len(said(caplog, "septet.search")) == 2
 
 
+def test_a_condition_that_was_logged_looks_up_no_logger(caplog, monkeypatch):
+    looked_up = []
+    with caplog.at_level(logging.WARNING, "septet"), Vault(":memory:") as vault:
+        vault.add(title="ducks", vector=[1.0, 0.0])
+        vault.add(title="geese")
+        assert {note.code for note in vault.search("ducks", query_vector=[1.0, 0.0]).notes} == {"vectors_incomplete"}
+        monkeypatch.setattr(watching.log, "logger", looked_up.append)
+        vault.search("ducks", query_vector=[1.0, 0.0])
+    assert not looked_up
+
+
 def test_what_concerns_one_query_alone_is_no_warning(caplog):
     with caplog.at_level(logging.INFO, "septet"), Vault(":memory:") as vault:
         vault.add(title="ducks")

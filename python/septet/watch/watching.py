@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, cast
 
 from septet.model.results import Results
-from septet.notes import DEGRADING, NoteCode
+from septet.notes import DEGRADING, Note, NoteCode
 from septet.watch import log
 from septet.watch.events import SearchEvent, SearchMethod, WriteEvent
 from septet.watch.hooks import SLOW_MS, STAGES, Stages, Watch
@@ -102,18 +102,21 @@ def _tell(owner: Any, watch: Watch, hook: Callable[[Any], object], event: Search
 
 def tell_results(owner: Any, results: Results) -> None:
     """Log a slow or degraded search."""
-    listener = log.logger("search")
-    if listener is None:
+    is_slow, now, logged = results.took_ms > SLOW_MS, time.monotonic(), owner.__dict__.setdefault("_logged", {})
+
+    def is_due(note: Note) -> bool:
+        is_logged = note.code not in OF_QUERY and (note.code in DEGRADING or note.code in OF_VAULT)
+        return is_logged and now - logged.get((note.code, note.tier), -AGAIN_S) >= AGAIN_S
+
+    # Before the logger is looked up: a degraded vault has the same notes in every search.
+    due = [*filter(is_due, results.notes)]
+    if not (is_slow or due) or (listener := log.logger("search")) is None:
         return
-    if results.took_ms > SLOW_MS and listener.isEnabledFor(log.INFO):
+    if is_slow and listener.isEnabledFor(log.INFO):
         listener.info("%s: slow search, %d hits in %.0f ms", _name(owner), len(results.hits), results.took_ms)
-    for note in results.notes:
-        if note.code in OF_QUERY or not (note.code in DEGRADING or note.code in OF_VAULT):
-            continue
-        now, logged = time.monotonic(), owner.__dict__.setdefault("_logged", {})
-        key = (note.code, note.tier)
-        if now - logged.get(key, -AGAIN_S) >= AGAIN_S and listener.isEnabledFor(log.WARNING):
-            logged[key] = now
+    for note in due:
+        if is_due(note) and listener.isEnabledFor(log.WARNING):
+            logged[note.code, note.tier] = now
             # A line without query text.
             code = f"{note.code} [{note.tier}]" if note.tier else note.code
             listener.warning("%s: %s", _name(owner), code if note.code in OF_OTHERS else note)
