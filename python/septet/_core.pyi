@@ -81,13 +81,10 @@ class Codes:
     def __new__(cls, dimensions: int, *, distances: bool = False) -> Codes:
         """Make an empty one for rows of ``dimensions`` components, at most 65,536 (else a ValueError).
 
-        With ``distances`` the best rows are those with the smallest squared Euclidean distance, which is their score.
-        It is summed in float64, in the order of dot products.
+        With ``distances`` the score is the squared Euclidean distance, smallest first, summed in float64.
         """
     def __len__(self) -> int: ...
-    #: Whether searches are by distance.
     distances: bool
-    #: The number of components of a row.
     dimensions: int
     #: The memory the codes take: ``d`` rounded up to 128, plus 16, a row; none for those in a file.
     size_bytes: int
@@ -112,14 +109,7 @@ class Codes:
             absorb: keep existing lists, and add to them the rows that are in none; they are split and merged.
         """
     def probe(
-        self,
-        query: _Singles,
-        rows: _Rows,
-        k: int,
-        recall: float,
-        mask: _Mask | None = None,
-        *,
-        kernel: str | None = ...,
+        self, query: _Singles, rows: _Rows, k: int, recall: float, mask: _Mask | None = None
     ) -> tuple[_Integers, _Floats, bool]:
         """Find as many rows as `top_k`, a share ``recall`` of which is expected to be among the best.
 

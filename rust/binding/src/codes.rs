@@ -112,7 +112,7 @@ impl Codes {
     }
 
     /// Find `k` rows so that this share of the best is expected among them, and true if they are the best for certain.
-    #[pyo3(signature = (query, rows, k, recall, mask=None, *, kernel=None))]
+    #[pyo3(signature = (query, rows, k, recall, mask=None))]
     fn probe<'py>(
         &self,
         query: Vector<'py, f32>,
@@ -120,10 +120,9 @@ impl Codes {
         k: i64,
         recall: f64,
         mask: Option<Vector<'py, bool>>,
-        kernel: Option<&str>,
     ) -> Result<(Integers<'py>, Doubles<'py>, bool)> {
         let mask = mask.map(|mask| mask.bytes()).transpose()?;
-        let request = request(k, mask.as_ref(), kernel, Some(1))?;
+        let request = request(k, mask.as_ref(), None, Some(1))?;
         let (py, query, rows) = (query.py(), query.slice()?, rows.rows()?);
         let results = py.detach(|| vectors::probe_coded(&self.0, query, rows, request, recall));
         let (hits, certain) = checked([self.0.source(), rows.source().cloned()], results)?;
