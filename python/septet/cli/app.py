@@ -72,7 +72,9 @@ class _Commands(TyperGroup):
         """Return a command by name; None if unknown."""
         if cmd_name not in self._created and cmd_name in commands.COMMANDS:
             single = typer.Typer(**_PLAIN)
-            function = commands.function(cmd_name)
+            from septet.cli.command import signed
+
+            function = signed(commands.function(cmd_name))
             single.command(cmd_name)(function)
             self._created[cmd_name] = _suggest_options(_set_placeholders(typer.main.get_command(single), function))
         return self._created.get(cmd_name)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from septet.cli.formats import Format, FormatOption, format_of
 from septet.cli.options import AsJson, ConfigFile, Embedding, TierName, VaultPath, keyword
@@ -119,7 +119,7 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that passes a command `SharedOptions` as its first argument.
 
-    The signature, from which typer makes the command line, has the shared options last, in the order of ``groups``.
+    `signed` returns the command with its signature.
 
     Args:
         groups: ``format`` (with ``--json``) or ``json``, ``tier``, ``embedding``, ``memory`` (``--config`` and
@@ -127,23 +127,33 @@ def command(
         options: the parameters that ``**options`` of the command stands for; they follow its arguments.
     """
     added = {name: declared for group in groups for name, declared in _GROUPS[group].items()}
-    shared = [keyword(name, declared, False if name == "as_json" else None) for name, declared in added.items()]
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
-        _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        own = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        arguments = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
-
         @wraps(function)
         def run(**values: Any) -> None:
             named = {name: values.pop(name) for name in added}
             format = format_of(named.pop("format", None), named.pop("as_json", False))
             function(SharedOptions(format, **named), **values)
 
-        run.__signature__ = inspect.Signature([*arguments, *options, *own[len(arguments) :], *shared])  # type: ignore[attr-defined]
+        run.declared = added, options  # type: ignore[attr-defined]
         return run
 
     return decorated
+
+
+def signed(run: Any) -> Callable[..., None]:
+    """Return a command with the signature from which typer makes its command line.
+
+    The shared options are last, in the order of the groups. A module of commands pays for the commands that run.
+    """
+    if "declared" in vars(run) and "__signature__" not in vars(run):
+        added, options = run.declared
+        _, *own = inspect.signature(run.__wrapped__, eval_str=True).parameters.values()
+        own = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+        arguments = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
+        shared = [keyword(name, declared, False if name == "as_json" else None) for name, declared in added.items()]
+        run.__signature__ = inspect.Signature([*arguments, *options, *own[len(arguments) :], *shared])
+    return cast("Callable[..., None]", run)
 
 
 def check_one(vault: str | None, config: Path | None) -> None:

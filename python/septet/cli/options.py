@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
@@ -144,22 +144,21 @@ def keyword(name: str, declared: Any, default: Any = None) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=declared)
 
 
-def searching(*without: str) -> list[inspect.Parameter]:
-    """Return the parameters of the options of a search.
+def searching(*without: str) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of the options of a search.
 
     Args:
         without: options that the command does not offer.
     """
-    return [_search_parameter(name) for name in _SEARCH if name not in without]
+    return (_search_parameter(name) for name in _SEARCH if name not in without)
 
 
-def filtering() -> list[inspect.Parameter]:
-    """Return the parameters of the filter options."""
-    parameters = []
+def filtering() -> Iterator[inspect.Parameter]:
+    """Yield the parameters of the filter options."""
     for name, (metavar, flags, help) in _FILTERS.items():
         declared = str | None if metavar == "TIME" else list[str] | None
-        parameters.append(keyword(name, Annotated[declared, typer.Option(*flags, metavar=metavar, help=help)]))
-    return [*parameters, keyword("where", Where)]
+        yield keyword(name, Annotated[declared, typer.Option(*flags, metavar=metavar, help=help)])
+    yield keyword("where", Where)
 
 
 def search_options(parsed: Mapping[str, Any]) -> Any:
