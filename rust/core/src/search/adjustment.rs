@@ -54,11 +54,11 @@ impl Adjustment {
             scored.change(place.clone(), |score, place| if place > 0.0 { 1.0 } else { score });
         }
         let high = |a: f64, b: f64| b.partial_cmp(&a).unwrap_or(Ordering::Equal);
-        let mut order: Vec<usize> = (0..pool.len()).collect();
-        order.sort_by(|&a, &b| {
-            high(place[a], place[b]).then(high(raised[a], raised[b])).then(high(before[a], before[b]))
+        // Most stand in their order already, which the sort takes over.
+        scored.order.sort_by(|&a, &b| {
+            let by_scores = high(raised[a], raised[b]).then_with(|| high(before[a], before[b]));
+            high(place[a], place[b]).then(by_scores).then(a.cmp(&b))
         });
-        scored.order = order;
         Ok(())
     }
 }

@@ -139,8 +139,9 @@ pub fn rank(
     }
     let weights = rules.balance.map_or_else(|| weights.to_vec(), |balance| balance.of(&pool, weights));
     let mut scored = formula::score(&rules.signals, rules.missing, &pool, &weights)?;
-    if let Some(smoothing) = &rules.smoothing {
-        smooth(&pool, &mut scored, smoothing);
+    if let Some(smoothing) = &rules.smoothing
+        && smooth(&pool, &mut scored, smoothing)
+    {
         scored = Scored::of(scored.signals, pool.len(), scored.weights)?;
     }
     if !rules.adjustment.is_empty() {

@@ -56,14 +56,14 @@ impl Unless {
 
 /// Replace signals of the best candidates by `(1 - share) * own + share * mean of the neighbours`.
 ///
-/// Candidates without a vector keep their signals, and are neighbours of none.
-pub(super) fn smooth(pool: &Pool, scored: &mut Scored, how: &Smoothing) {
+/// Candidates without a vector keep their signals, and are neighbours of none. Returns true if signals may have changed.
+pub(super) fn smooth(pool: &Pool, scored: &mut Scored, how: &Smoothing) -> bool {
     let (vectors, at) = pool.vectors();
     let (m, Scored { signals, contributions, order, .. }) = (pool.len(), scored);
     let sum = |i: usize| how.signals.iter().map(|&signal| contributions[signal * m + i]).sum();
     let share = how.share * how.unless.left(pool, &(0..m).map(sum).collect::<Vec<f64>>());
     if share == 0.0 {
-        return;
+        return false;
     }
     let mut groups: FxHashMap<u32, Vec<(usize, usize)>> = FxHashMap::default();
     for &i in order.iter().take(how.most) {
@@ -86,6 +86,7 @@ pub(super) fn smooth(pool: &Pool, scored: &mut Scored, how: &Smoothing) {
             }
         }
     }
+    true
 }
 
 /// By member the nearest other members.
@@ -94,16 +95,43 @@ fn nearest(data: &[f32], d: usize, members: &[(usize, usize)], k: usize) -> Vec<
     let rows: Vec<f32> = members.iter().flat_map(|&(_, row)| &data[row * d..(row + 1) * d]).copied().collect();
     let Ok(rows) = Rows::new(&rows, n, d) else { return vec![Vec::new(); n] };
     let cosines = gram(rows);
-    let nearest = |(i, own): (usize, &[f32])| {
-        let mut others: Vec<usize> = (0..n).filter(|&j| j != i).collect();
-        let k = k.min(others.len());
-        let nearer = |&a: &usize, &b: &usize| own[b].total_cmp(&own[a]).then(a.cmp(&b));
-        if k > 0 && k < others.len() {
-            others.select_nth_unstable_by(k - 1, nearer);
+    cosines.chunks_exact(n.max(1)).enumerate().map(|(i, own)| largest(own, i, k)).collect()
+}
+
+/// The places of the `k` largest values but one, ascending; of equal values the first count.
+fn largest(values: &[f32], but: usize, k: usize) -> Vec<usize> {
+    // The best so far, the largest first: few, and most values are below the last of them.
+    let mut best: Vec<usize> = Vec::with_capacity(k.min(values.len()));
+    for (j, value) in values.iter().enumerate().filter(|&(j, _)| j != but) {
+        let is_below = |&at: &usize| values[at].total_cmp(value).is_ge();
+        if best.len() == k {
+            if best.last().is_none_or(is_below) {
+                continue;
+            }
+            best.pop();
         }
-        others.truncate(k);
-        others.sort_unstable();
-        others
-    };
-    cosines.chunks_exact(n.max(1)).enumerate().map(nearest).collect()
+        best.insert(best.partition_point(is_below), j);
+    }
+    best.sort_unstable();
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_values_are_the_first_of_a_sorted_list() {
+        let values = [0.5, -1.0, f32::NAN, 0.5, 0.25, 0.5, f32::NEG_INFINITY, 0.75, -f32::NAN, 0.0, -0.0];
+        for but in 0..values.len() {
+            let mut sorted: Vec<usize> = (0..values.len()).filter(|&j| j != but).collect();
+            sorted.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+            for k in 0..values.len() + 2 {
+                let mut wanted = sorted[..k.min(sorted.len())].to_vec();
+                wanted.sort_unstable();
+                assert_eq!(largest(&values, but, k), wanted, "{but} {k}");
+            }
+        }
+        assert!(largest(&[], 0, 3).is_empty());
+    }
 }
