@@ -32,9 +32,21 @@ impl Token {
             // A short last group computes its last row again rather than having a loop of its own.
             let (four, next) = (rows_of(at), rows_of(groups.peek().map_or(at, |(at, _)| at)));
             // SAFETY: a token exists only where the features were detected; the rows are as long as the query.
-            let (dot, square) = unsafe { four_rows(query, four, next) };
+            let (dot, square) = unsafe { four_rows::<true>(query, four, next) };
             dots.copy_from_slice(&dot[..at.len()]);
             squares.copy_from_slice(&square[..at.len()]);
+        }
+    }
+
+    /// As `Level::dots`.
+    pub(super) fn dots(self, query: &[f32], rows: Rows<'_>, dots: &mut [f32]) {
+        assert_eq!(query.len(), rows.d());
+        for (group, dots) in dots.chunks_mut(WIDTH).enumerate() {
+            // As in `scan`.
+            let four = [0, 1, 2, 3].map(|j| rows.row(group * WIDTH + j.min(dots.len() - 1)));
+            // SAFETY: a token exists only where the features were detected; the rows are as long as the query.
+            let (dot, _) = unsafe { four_rows::<false>(query, four, four) };
+            dots.copy_from_slice(&dot[..dots.len()]);
         }
     }
 }
@@ -54,7 +66,11 @@ fn cosine(query: &[f64], row: &[f32], query_square: f64) -> f64 {
 /// # Safety
 /// Every row must be as long as the query.
 #[target_feature(enable = "avx512f,avx2,fma")]
-unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH], next: [&[f32]; WIDTH]) -> ([f32; WIDTH], [f32; WIDTH]) {
+unsafe fn four_rows<const SQUARES: bool>(
+    query: &[f32],
+    rows: [&[f32]; WIDTH],
+    next: [&[f32]; WIDTH],
+) -> ([f32; WIDTH], [f32; WIDTH]) {
     let d = query.len();
     let whole = d - d % LANES;
     let mut dots = [_mm512_setzero_ps(); WIDTH];
@@ -65,10 +81,14 @@ unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH], next: [&[f32]; WIDTH])
         unsafe {
             let q = _mm512_loadu_ps(query.as_ptr().add(i));
             for j in 0..WIDTH {
-                _mm_prefetch::<_MM_HINT_T0>(next[j].as_ptr().wrapping_add(i).cast());
+                if SQUARES {
+                    _mm_prefetch::<_MM_HINT_T0>(next[j].as_ptr().wrapping_add(i).cast());
+                }
                 let x = _mm512_loadu_ps(rows[j].as_ptr().add(i));
                 dots[j] = _mm512_fmadd_ps(q, x, dots[j]);
-                squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+                if SQUARES {
+                    squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+                }
             }
         }
         i += LANES;
@@ -81,7 +101,9 @@ unsafe fn four_rows(query: &[f32], rows: [&[f32]; WIDTH], next: [&[f32]; WIDTH])
             for j in 0..WIDTH {
                 let x = _mm512_maskz_loadu_ps(mask, rows[j].as_ptr().add(whole));
                 dots[j] = _mm512_fmadd_ps(q, x, dots[j]);
-                squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+                if SQUARES {
+                    squares[j] = _mm512_fmadd_ps(x, x, squares[j]);
+                }
             }
         }
     }

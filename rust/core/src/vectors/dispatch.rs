@@ -51,6 +51,23 @@ impl Level {
         }
     }
 
+    /// Write the float32 dot products of the query with the first rows: those that [`Level::scan`] writes.
+    ///
+    /// # Panics
+    /// If the query's length is not `d`, or there are fewer rows than `dots`.
+    pub(super) fn dots(self, query: &[f32], rows: Rows<'_>, dots: &mut [f32]) {
+        match self.proof() {
+            #[cfg(target_arch = "x86_64")]
+            Proof::Avx512(token) => token.dots(query, rows, dots),
+            #[cfg(target_arch = "x86_64")]
+            Proof::AvxVnni(token) | Proof::Avx2(token) => token.dots(query, rows, dots),
+            _ => {
+                let at: Vec<usize> = (0..dots.len()).collect();
+                self.scan(query, rows, &at, dots, &mut vec![0.0; at.len()]);
+            }
+        }
+    }
+
     /// The number of roundings of any one product in a sum of `scan` over `d` components: one for the product, one for
     /// each addition in its lane, one for each step of the lanes' reduction.
     pub(super) fn roundings(self, d: usize) -> usize {
@@ -81,6 +98,9 @@ mod tests {
                 let at = [8, 0, 3, 3, 5, 7, 1];
                 let (mut dots, mut squares) = ([0.0; 7], [0.0; 7]);
                 level.scan(&query, rows, &at, &mut dots, &mut squares);
+                let mut alone = [0.0; 9];
+                level.dots(&query, rows, &mut alone);
+                assert!(at.iter().zip(&dots).all(|(&i, dot)| alone[i].to_bits() == dot.to_bits()), "{level:?} {d}");
                 for (j, &i) in at.iter().enumerate() {
                     let row = rows.row(i);
                     assert!((f64::from(dots[j]) - super::super::dot(&query, row)).abs() < 1e-5, "{level:?} {d}");

@@ -6,12 +6,12 @@ use crate::simd::Level;
 /// Return the float32 dot products of every two of few rows, row-major `(n, n)`.
 pub fn gram(rows: Rows<'_>) -> Vec<f32> {
     let (n, level) = (rows.n(), Level::best());
-    let all: Vec<usize> = (0..n).collect();
-    let (mut products, mut dots, mut squares) = (vec![0.0; n * n], vec![0.0; n], vec![0.0; n]);
+    let mut products = vec![0.0; n * n];
     for i in 0..n {
-        level.scan(rows.row(i), rows, &all[i..], &mut dots[i..], &mut squares[i..]);
-        for j in i..n {
-            (products[i * n + j], products[j * n + i]) = (dots[j], dots[j]);
+        // Those with the rows before are known.
+        level.dots(rows.row(i), rows.rest(i), &mut products[i * n + i..(i + 1) * n]);
+        for j in i + 1..n {
+            products[j * n + i] = products[i * n + j];
         }
     }
     products

@@ -30,6 +30,11 @@ impl<'a> Rows<'a> {
         Self { data: &[], n: 0, d: self.d }
     }
 
+    /// The rows from `i <= n` on.
+    pub(super) fn rest(self, i: usize) -> Self {
+        Self { data: &self.data[i * self.d..], n: self.n - i, d: self.d }
+    }
+
     /// The number of rows.
     pub fn n(self) -> usize {
         self.n
