@@ -18,6 +18,8 @@ use crate::vectors::{self, Level, ReadRows, Rows};
 
 /// Share of the query in a title that turns word feedback off: it lost on technical questions and gained on prose.
 const MOST_TITLE: f64 = 0.3;
+/// Rows to prefetch ahead of the one that is copied.
+const AHEAD: usize = 4;
 /// Vector queries that pass over the codes together.
 const BATCH: usize = 128;
 
@@ -248,9 +250,14 @@ fn with_cosines(
     let mut places = vec![None; slots.len()];
     let data = Vec::with_capacity(slots.len() * space.rows.d());
     let (mut vectors, mut buffer) = (Vectors { d: space.rows.d(), data }, Vec::new());
-    for (place, &at) in places.iter_mut().zip(&at).filter(|(_, at)| **at >= 0) {
+    for (i, (place, &here)) in places.iter_mut().zip(&at).enumerate() {
+        // Rows of candidates lie anywhere, so the processor cannot guess them.
+        at.get(i + AHEAD).into_iter().for_each(|&later| space.rows.fetch(later));
+        if here < 0 {
+            continue;
+        }
         *place = Some((vectors.data.len() / vectors.d.max(1)) as u32);
-        vectors.data.extend_from_slice(space.rows.checked_row(at, &mut buffer)?);
+        vectors.data.extend_from_slice(space.rows.checked_row(here, &mut buffer)?);
     }
     let rows = Rows::new(&vectors.data, vectors.data.len() / vectors.d.max(1), vectors.d)?;
     let at: Vec<i64> = places.iter().map(|place| place.map_or(-1, i64::from)).collect();

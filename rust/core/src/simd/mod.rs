@@ -3,9 +3,11 @@
 //! - [`Level`]: a named set of instructions, the only thing that callers choose;
 //! - tokens ([`tokens`]): the proof that instructions exist, which a kernel demands before it runs.
 
+mod fetch;
 mod level;
 mod tokens;
 
+pub(crate) use fetch::fetch;
 pub use level::Level;
 pub(crate) use level::Proof;
 #[cfg(target_arch = "x86_64")]

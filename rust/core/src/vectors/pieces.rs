@@ -9,6 +9,7 @@ use super::rows::{Rows, check_query};
 
 use crate::arrays::{Array, Places, Source};
 use crate::error::{Error, Result};
+use crate::simd::fetch;
 
 /// Float32 rows of a file: where its bytes are mapped or were read, or read one at a time.
 #[derive(Debug)]
@@ -202,6 +203,12 @@ impl<'a> Pieces<'a> {
     /// True if every row lies in memory.
     pub(super) fn are_in_memory(self) -> bool {
         matches!(self.base, Base::Memory(_))
+    }
+
+    /// Ask memory for row `i`, which will be read soon; nothing for a row of a file, or an index that is no row.
+    pub fn fetch(self, i: i64) {
+        let row = usize::try_from(i).ok().filter(|&i| i < self.n()).and_then(|i| self.in_memory(i));
+        row.into_iter().for_each(fetch);
     }
 
     /// Row `i`, read into the buffer if it lies in a file.

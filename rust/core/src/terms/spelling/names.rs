@@ -3,6 +3,7 @@
 use super::spell::BLANK;
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::Result;
+use crate::simd;
 
 /// A word between two blanks, its first byte lowest, then zeros. For a word that has no room, which lies elsewhere: 0 in
 /// the lowest byte, then its length, and in the upper half its place.
@@ -101,6 +102,17 @@ pub(super) fn find<'n>(parts: &[Words<'n>], number: u32) -> (Record, Option<&'n 
         number -= words.records.len();
     }
     (0, None)
+}
+
+/// Ask memory for the record of a number.
+pub(super) fn fetch(parts: &[Words<'_>], number: u32) {
+    let mut number = number as usize;
+    for words in parts {
+        if let Some(record) = words.records.get(number..=number) {
+            return simd::fetch(record);
+        }
+        number -= words.records.len();
+    }
 }
 
 /// The record of a word between two blanks, if it has room.

@@ -9,6 +9,7 @@ use super::query_profile::QueryProfile;
 use super::statistics::Weights;
 use crate::collections::for_each_number;
 use crate::error::Result;
+use crate::simd::fetch;
 
 /// Maximum words whose matches are kept from block to block: most come again, for slots are of one search.
 const MOST_WORDS: usize = if cfg!(test) { 60 } else { 1 << 14 };
@@ -111,6 +112,7 @@ impl<'a> Walk<'a> {
         let kept = slots.iter().map(|&slot| contents.slot(slot)).collect::<Result<Vec<_>>>()?;
         self.units.clear();
         self.slots.clear();
+        kept.iter().for_each(|(units, _)| fetch(units));
         for (units, trigrams) in kept {
             self.units.extend(units);
             self.slots.push((self.units.len(), trigrams));
@@ -148,7 +150,12 @@ impl<'a> Walk<'a> {
         // The place where the last one's matches end is where those of the next one begin.
         self.starts.truncate(known);
         let parts = contents.words();
-        for words in self.words[known..].chunks(AT_ONCE) {
+        let ask = |words: &[u32]| words.iter().for_each(|&number| super::names::fetch(&parts, number));
+        let mut chunks = self.words[known..].chunks(AT_ONCE).peekable();
+        chunks.peek().into_iter().for_each(|first| ask(first));
+        while let Some(words) = chunks.next() {
+            // Memory brings the next words while these are compared.
+            chunks.peek().into_iter().for_each(|next| ask(next));
             let mut records = [0; AT_ONCE];
             records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);
             for (&record, &number) in records.iter().zip(words) {
