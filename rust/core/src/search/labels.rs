@@ -61,6 +61,7 @@ impl Labels {
     /// [`Error::OutOfRange`] for a number without a name.
     pub(super) fn of_numbers(numbers: impl Iterator<Item = i32>, table: &[Arc<str>]) -> Result<Self> {
         let mut labels = Self::default();
+        labels.codes.reserve(numbers.size_hint().0);
         // Candidates have few distinct labels, so a list is searched faster than a map.
         let mut seen: Vec<i32> = Vec::new();
         for number in numbers {
