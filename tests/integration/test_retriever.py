@@ -1,8 +1,11 @@
 """A retriever asks several corpora, fuses what they find, and says how it went."""
 
+import copy
 import json
 import math
+import pickle
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -96,6 +99,16 @@ def test_everything_about_a_retrieval_is_json_and_prints(retriever):
     assert "auth" in repr(found)
     assert "Token refresh" in found.to_prompt()
     assert "Token refresh" in found.format()
+
+
+def test_an_envelope_is_made_once_when_it_is_first_read(retriever):
+    found = retriever.retrieve(QUERY)
+    with pytest.raises(AttributeError):
+        object.__getattribute__(found, "envelope")
+    copies = [copy.copy(found), pickle.loads(pickle.dumps(found)), replace(found, took_ms=0.0)]
+    assert found.envelope is found.envelope
+    assert all(other.envelope == found.envelope for other in copies)
+    assert found.envelope.query == QUERY and found.envelope.returned_hit_count == len(found)
 
 
 def test_a_plan_is_replayed(retriever):

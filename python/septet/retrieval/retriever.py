@@ -223,7 +223,8 @@ class Retriever(OfOneProcess):
         attributes: dict[str, Any] = {}
         try:
             retrieval = self._retrieve(query, options)
-            attributes = attributes_of(retrieval)
+            if span is not None:
+                attributes = attributes_of(retrieval)
         except BaseException as error:
             fault = error
             raise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 from septet.model.codec import attributes
 from septet.model.results import Hit, Hits
@@ -30,7 +30,7 @@ class Retrieval(Hits):
         query: as passed by the caller.
         profile: name of the profile.
         plan: the plan with its reasons; pass it to `Retriever.retrieve` to repeat it.
-        envelope: the account of the retrieval, for logs and other programs.
+        envelope: the account of the retrieval, for logs and other programs; made on first use.
         lists: the ranked lists that were fused.
         notes: problems and deviations.
         confidence: probability that the hits contain an answer, 0 to 1; None if no corpus reports one.
@@ -49,6 +49,16 @@ class Retrieval(Hits):
     _ordered: Ordered = field(repr=False, compare=False)
     _rounds: tuple[Round, ...] = field(repr=False, compare=False)
     _shown: PresentSettings = field(repr=False, compare=False)
+    #: Further fields of the envelope.
+    _sqlite: Mapping[str, Any] = field(repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "envelope":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            object.__setattr__(self, "envelope", _envelope_of(self))
+            return self.envelope
 
     def __repr__(self) -> str:
         lines = [f"<Retrieval {len(self)} for {self.query[:60]!r} in {self.took_ms:.1f} ms>"]
@@ -113,34 +123,47 @@ def retrieval_of(
     presentation: PresentSettings,
 ) -> Retrieval:
     """Return the retrieval of the waves; ``started`` is from `time.perf_counter`, ``sqlite`` has envelope fields."""
-    best = next(candidate for candidate in rounds if candidate.used)
-    items = best.ordered.items[: min(most, rules.kept(best.ordered))]
-    hits = hits_of(best.ordered, items)
-    notes = tuple(dict.fromkeys(note for entry in rounds for note in entry.wave.notes))
-    first = rounds[0]
-    verified = next((entry for entry in rounds if entry.reason == "verification"), None)
+    notes: dict[Note, None] = {}
+    for entry in rounds:
+        notes.update(dict.fromkeys(entry.wave.notes))
+        if entry.used:
+            best = entry
+    ordered = best.ordered
+    hits = hits_of(ordered, ordered.items[: min(most, rules.kept(ordered))])
     took_ms = (time.perf_counter() - started) * 1e3
-    envelope = envelope_of(
-        query=query,
-        profile=profile,
-        plan=plan,
+    account = (tuple(ordered.lists), tuple(notes), best.judgement.confidence, took_ms)
+    values = (hits, query, profile, plan, *account, ordered, tuple(rounds), presentation, sqlite)
+    # Without its envelope, which most callers do not read.
+    retrieval = object.__new__(Retrieval)
+    for name, value in zip(_MADE, values):
+        object.__setattr__(retrieval, name, value)
+    return retrieval
+
+
+_MADE: tuple[str, ...] = tuple(member.name for member in fields(Retrieval) if member.name != "envelope")
+
+
+def _envelope_of(retrieval: Retrieval) -> Envelope:
+    rounds = retrieval._rounds
+    first, (best,) = rounds[0], [entry for entry in rounds if entry.used]
+    verified = next((entry for entry in rounds if entry.reason == "verification"), None)
+    phrased_ms = first.wave.phrased_ms
+    return envelope_of(
+        query=retrieval.query,
+        profile=retrieval.profile,
+        plan=retrieval.plan,
         evidence=best.judgement.evidence,
         waves=[_wave(entry) for entry in rounds],
         initial=first.judgement.evidence,
         verified=None if verified is None else verified.judgement.evidence,
-        notes=notes,
+        notes=retrieval.notes,
         fused=len(best.ordered.items),
-        returned=len(hits),
+        returned=len(retrieval.hits),
         confidence=best.judgement.confidence,
-        expansion=ExpansionTrace(first.wave.variants, first.wave.phrased_ms)
-        if first.wave.phrased_ms is not None
-        else None,
-        took_ms=took_ms,
-        **sqlite,
+        expansion=None if phrased_ms is None else ExpansionTrace(first.wave.variants, phrased_ms),
+        took_ms=retrieval.took_ms,
+        **retrieval._sqlite,
     )
-    lists, confidence = tuple(best.ordered.lists), best.judgement.confidence
-    account = (envelope, lists, notes, confidence, took_ms, best.ordered, tuple(rounds), presentation)
-    return Retrieval(hits, query, profile, plan, *account)
 
 
 def attributes_of(retrieval: Retrieval) -> dict[str, Any]:
