@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -29,7 +30,8 @@ ABOUT = (
     "`Vault.search` with limit 10 on 3,000 entries in a file, postings built, caches warm. Counted with "
     "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
     "changes of the file from one call to the next, calls of functions and methods of `septet._core`. `Vault.sync` of "
-    "a folder of 20 notes, which are unchanged, or one of which is new."
+    "a folder of 20 notes, which are unchanged, or one of which is new. A retrieval is `Retriever.retrieve` over a vault "
+    "and what it searches beside it, of one corpus or three with hits, all on the calling thread."
 )
 ENTRIES = 3_000
 WARM = 3
@@ -40,6 +42,7 @@ AIMS: dict[str, dict[str, int]] = {
     "text": {"calls": 170, "modules": 16, "switches": 60},
     "filtered hybrid": {"calls": 200},
     "first after an add": {"calls": 260},
+    "retrieval": {"calls": 700},
     "hybrid": {"native": 6},
 }
 
@@ -127,12 +130,26 @@ class Searches:
             rows.sample.agree(1.0)
         self.query, self.vector = made.queries[0], made.query_vectors[0]
         self.added = 0
+        self.three = Vault(path.with_name(f"three_{path.name}"))
+        kinds = ("entry", "node", "chunk")
+        self.three.add_many({**e, "kind": kinds[at % 3]} for at, e in enumerate(made.entries))
+        self.three.optimize()
+        self.retrievers = {
+            "retrieval": self.vault.retriever(),
+            "retrieval of three corpora": self.three.retriever(),
+            "planned retrieval of three": self.three.retriever("planned-retrieval"),
+            "recall": self.vault.retriever("recall"),
+        }
+        for retriever in self.retrievers.values():
+            # With threads, what runs on this one depends on how long a search took.
+            retriever._runner._threads.here = lambda corpora, _: {corpus.name for corpus in corpora}
 
     def __enter__(self) -> Searches:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.vault.close()
+        self.three.close()
 
     def text(self) -> object:
         return self.vault.search(self.query, limit=10)
@@ -160,6 +177,11 @@ class Searches:
             self.text()
         self.add()
         found["first after an add"] = count(self.text)
+        for name, retriever in self.retrievers.items():
+            ask = partial(retriever.retrieve, self.query, limit=10)
+            for _ in range(WARM):
+                ask()
+            found[name] = count(lambda ask=ask: ask())
         return found
 
 

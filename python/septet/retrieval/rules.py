@@ -253,10 +253,13 @@ class RecallRules(Rules):
 
     def kept(self, ordered: Ordered) -> int:
         """Return the number of good items: at least three, at most ``most_results`` times the limit of a list."""
-        least = self.least_score(ordered)
-        enough = max(min(3, len(ordered.items)), sum(1 for item in ordered.items if item.fused.score >= least))
+        least, good = self.least_score(ordered), 0
+        for item in ordered.items:
+            good += item.fused.score >= least
+        enough = max(min(3, len(ordered.items)), good)
         return min(enough, self._settings.most_results * self._settings.limit)
 
     def least_score(self, ordered: Ordered) -> float:
         """Return the relevance floor's share of the best score."""
-        return self._settings.recall.relevance_floor * max((item.fused.score for item in ordered.items), default=0.0)
+        best = ordered.items[0].fused.score if ordered.items else 0.0
+        return self._settings.recall.relevance_floor * best

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from septet.errors import QueryError
@@ -112,7 +113,8 @@ class GraphCorpus(VaultSearch):
         leg_hits = self._searched(request, limit)
         answer = self._answer(request, leg_hits, leg_hits.lists)
         # The nodes by their best place in any list.
-        nodes = sorted([pair for hits in leg_hits.lists.values() for pair in enumerate(hits)], key=lambda pair: pair[0])
+        pairs = [pair for hits in leg_hits.lists.values() for pair in enumerate(hits)]
+        nodes = sorted(pairs, key=itemgetter(0))
         anchors = [*{hit.id: hit for _, hit in reversed(nodes)}.values()][::-1][: self._anchors]
         if not anchors:
             return answer

@@ -190,9 +190,10 @@ def _selected(
             else:
                 corpora.append(corpus)
                 reasons[corpus] = f"beside {name}: {why}" if corpus in beside else why
-    for name in (corpus for corpus in there or () if corpus not in CORPORA):
-        corpora.append(name)
-        reasons[name] = "custom corpora are always searched"
+    for name in there or ():
+        if name not in CORPORA:
+            corpora.append(name)
+            reasons[name] = "custom corpora are always searched"
     for name in CORPORA:
         if name not in reasons:
             missing = there is not None and name not in there
@@ -232,6 +233,7 @@ def _names(values: object, what: str, most: int) -> tuple[str, ...]:
         utf8(name, f"a name in {what}", QueryError, MOST_NAME)
         for name in listed(values, what, QueryError, "names of corpora", most)
     ]
-    if not all(name.strip() and name.isprintable() for name in names):
-        raise QueryError(f"{what} is {shown(values)}: wanted printable names of corpora")
+    for name in names:
+        if not (name.strip() and name.isprintable()):
+            raise QueryError(f"{what} is {shown(values)}: wanted printable names of corpora")
     return tuple(dict.fromkeys(names))

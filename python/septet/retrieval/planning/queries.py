@@ -62,8 +62,12 @@ def tokens_of(query: str, recorded: bool = False) -> list[str]:
     """
     if recorded:
         return [_lower(token) for token in _RECORDED.findall(query)]
-    tokens = (token.strip("-").rstrip("./-") for token in _TOKENS.findall(query))
-    return [token.lower() for token in tokens if token.strip("_")]
+    tokens = []
+    for run in _TOKENS.findall(query):
+        token = run.strip("-").rstrip("./-")
+        if token.strip("_"):
+            tokens.append(token.lower())
+    return tokens
 
 
 def length_of(query: str) -> int:
@@ -71,7 +75,7 @@ def length_of(query: str) -> int:
     words = 0
     for token in tokens_of(query):
         runs = _RUNS.findall(token)
-        words += sum((len(run) + 1) // 2 for run in runs) if runs else 1
+        words += sum([(len(run) + 1) // 2 for run in runs]) if runs else 1
     return words
 
 
@@ -93,8 +97,12 @@ def code_in(query: str) -> list[str]:
 
     Names of two humps, such as GitHub and PyTorch, are skipped: they are often brands.
     """
-    names = (_bare(piece) for piece in _PIECES.findall(query[:MOST_LOOKED_AT]))
-    return list(dict.fromkeys(name for name in names if len(name) <= MOST_NAME and _CODE.fullmatch(name)))
+    names: dict[str, None] = {}
+    for piece in _PIECES.findall(query[:MOST_LOOKED_AT]):
+        name = piece if piece.isalnum() else _bare(piece)
+        if len(name) <= MOST_NAME and _CODE.fullmatch(name):
+            names[name] = None
+    return [*names]
 
 
 def _bare(piece: str) -> str:

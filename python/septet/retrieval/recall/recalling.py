@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import QueryError
@@ -35,8 +36,10 @@ def kept_words(text: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]
 
 def exact_matches(words: Iterable[str], text: str) -> int:
     """Return the number of words that occur in a text, ignoring case, also inside other words."""
-    folded = text.lower()
-    return sum(word.lower() in folded for word in words)
+    folded, count = text.lower(), 0
+    for word in words:
+        count += word.lower() in folded
+    return count
 
 
 #: Scopes of a recall, as ``scope={"within": …}``.
@@ -73,7 +76,7 @@ class _Further(NamedTuple):
     def ordered(self, ranked: RankedList, items: Sequence[Item]) -> RankedList:
         """Return the further list of a list; empty if there are too few candidates."""
         pairs = [(key, item) for item in items if (key := self.key(item.hit)) is not None and not math.isnan(key)]
-        pairs.sort(key=lambda pair: -pair[0])
+        pairs.sort(key=itemgetter(0), reverse=True)
         sorted_items = [item for _, item in pairs] if len(pairs) >= self.least else []
         return RankedList(self.name, ranked.corpus, sorted_items, ranked.weight * self.weight, ranked.variant)
 
@@ -126,7 +129,7 @@ def recall_lists(
     if within != "session":
         boost = settings.vector_boost_weight if len(words) >= settings.vector_boost_min_terms else 1.0
         weighted += [weighed(ranked, settings.lists.vector * boost) for ranked in lists if ranked.name == VECTOR]
-    order = dict.fromkeys(item.key for ranked in lists for item in ranked.items)
+    order = dict.fromkeys([item.key for ranked in lists for item in ranked.items])
     for further in of_all:
         candidates = {item.key: item for ranked in lists if further.concerns(ranked) for item in reversed(ranked.items)}
         items = [candidates[key] for key in order if key in candidates]
