@@ -670,6 +670,29 @@ class Corpus:
 
         A ValueError for arrays that do not fit each other and a term that is a phrase, an OSError of a file of vectors.
         """
+    def text_place(
+        self,
+        query: _Query,
+        slot: int | None,
+        *,
+        weights: _Floats,
+        selection: Selection | None = None,
+        constants: tuple[float, float] | None = None,
+    ) -> tuple[int, int, int, float | None, bool, list[tuple[bool, bool]], float]:
+        """Return the place of a slot, or of none, among the full-text matches of a query, in a cascade of its one step.
+
+        Returns:
+            How many slots match and may be returned, how many of these hold every needed word and come before it; its
+            score, None if it does not match; whether it holds every needed word; by term whether it holds it, and does
+            as a word; the share of the grams in the score. A ValueError as for `recall`.
+        """
+    def vector_place(
+        self, query: tuple[_Floats, _Singles], slot: int | None, space: _SpaceParts, selection: Selection | None
+    ) -> tuple[int, float | None, int | None]:
+        """Return how many vectors may be returned, the cosine of a slot's, and how many are nearer; None without one.
+
+        A ValueError as for `recall`, an OSError of a file of vectors.
+        """
     def term_counts(
         self, terms: Sequence[str], grams: bool, begun: _Floats | None = None
     ) -> tuple[int, list[int]] | None:
@@ -781,6 +804,12 @@ class Ranking:
             least: none under this score.
             least_confidence: none of less confidence.
             memories: how many there are.
+        """
+    def place(
+        self, copies: Set[tuple[int, int]], memories: Sequence[tuple[int, int]], memory_score: float, returned: Set[int]
+    ) -> tuple[int, int | None, _Placed | None, int | None]:
+        """Return how many candidates and memories there are, the 0-based place of the first copy of an entry as `best`
+        orders them, this candidate, and the last place of the returned positions. A copy or memory is tier and row.
         """
 
 # -- blocks of postings ----------------------------------------------------------------------------------------------

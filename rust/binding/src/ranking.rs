@@ -1,6 +1,6 @@
 //! Ranked candidates: rules for facts, scores, the best.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use numpy::prelude::*;
 use numpy::{PyArray1, PyArray2};
@@ -37,6 +37,9 @@ pub(super) struct Ranking {
 /// the score.
 type Placed<'py> =
     (i64, i64, i64, f64, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>, f64, Option<Bound<'py, PyDict>>);
+
+/// The number of candidates and memories, the place of one and itself, and the last place of others.
+type Place<'py> = (usize, Option<usize>, Option<Placed<'py>>, Option<usize>);
 
 /// Values as they were before signals were made of them, and the columns that hold them.
 const RAW: [(&str, &str); 3] = [("cosine", "cosine"), ("bm25", "bm25_given"), ("tfidf", "tfidf")];
@@ -113,23 +116,56 @@ impl Ranking {
         memory_score: f64,
     ) -> Result<Vec<Placed<'py>>> {
         let fixed = search::Fixed { count: memories, score: memory_score };
-        let placed = |(placed, score): (search::Placed, f64)| match placed {
-            search::Placed::Fixed(number) => Ok((-(number as i64) - 1, -1, -1, score, None, None, 0.0, None)),
-            search::Placed::Candidate(at) => {
-                let (tier, row) = (self.found.pool.tiers()[at], self.found.pool.rows()[at]);
-                let (breakdown, raw) = (self.breakdown(py, at)?, self.known(py, at)?);
-                let (confidence, values) = (self.found.confidences[at], self.values(py, at)?);
-                Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw), confidence, Some(values)))
-            }
-        };
         let least = search::Least { score: least, confidence: least_confidence };
-        self.found.best(limit, least, fixed).into_iter().map(placed).collect()
+        let best = self.found.best(limit, least, fixed);
+        best.into_iter().map(|(placed, score)| self.placed(py, placed, score)).collect()
+    }
+
+    /// Return how many candidates and memories there are, the place of the first that is one of some rows, that candidate,
+    /// and the last place of some positions.
+    fn place<'py>(
+        &self,
+        py: Python<'py>,
+        copies: HashSet<(i64, i64)>,
+        memories: Vec<(i64, i64)>,
+        memory_score: f64,
+        returned: HashSet<i64>,
+    ) -> Result<Place<'py>> {
+        let fixed = search::Fixed { count: memories.len(), score: memory_score };
+        let all = self.found.best(None, search::Least::default(), fixed);
+        let pool = &self.found.pool;
+        let is_copy = |(placed, _): &(search::Placed, f64)| match *placed {
+            search::Placed::Fixed(number) => copies.contains(&memories[number]),
+            search::Placed::Candidate(at) => copies.contains(&(i64::from(pool.tiers()[at]), pool.rows()[at])),
+        };
+        let is_returned = |(placed, _): &(search::Placed, f64)| returned.contains(&position(*placed));
+        let (rank, last) = (all.iter().position(is_copy), all.iter().rposition(is_returned));
+        let candidate = rank.map(|rank| self.placed(py, all[rank].0, all[rank].1)).transpose()?;
+        Ok((all.len(), rank, candidate, last))
+    }
+}
+
+/// The position of a candidate, or of a memory: -1, -2, ….
+fn position(placed: search::Placed) -> i64 {
+    match placed {
+        search::Placed::Fixed(number) => -(number as i64) - 1,
+        search::Placed::Candidate(at) => at as i64,
     }
 }
 
 impl Ranking {
     pub(super) fn new(names: Vec<Py<PyString>>, found: search::Ranking) -> Self {
         Self { names, found }
+    }
+
+    fn placed<'py>(&self, py: Python<'py>, placed: search::Placed, score: f64) -> Result<Placed<'py>> {
+        let search::Placed::Candidate(at) = placed else {
+            return Ok((position(placed), -1, -1, score, None, None, 0.0, None));
+        };
+        let (tier, row) = (self.found.pool.tiers()[at], self.found.pool.rows()[at]);
+        let (breakdown, raw) = (self.breakdown(py, at)?, self.known(py, at)?);
+        let (confidence, values) = (self.found.confidences[at], self.values(py, at)?);
+        Ok((at as i64, i64::from(tier), row, score, Some(breakdown), Some(raw), confidence, Some(values)))
     }
 
     fn checked(&self, at: usize) -> Result<usize> {

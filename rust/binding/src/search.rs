@@ -89,6 +89,10 @@ type SpaceParts<'py> =
 /// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word, and the
 /// step that answered.
 type Found = (Pool, usize, usize, bool, usize, Option<usize>);
+/// Matches, those with every needed word, those before the slot; its score, whether it holds every needed word, whether it
+/// holds each term and does as a word, and the share of the grams in its score.
+type TextPlace = (usize, usize, usize, Option<f64>, bool, Vec<(bool, bool)>, f64);
+
 #[pymethods]
 impl Corpus {
     #[new]
@@ -155,6 +159,51 @@ impl Corpus {
         let outcome =
             |one: search::Recalled| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step);
         Ok(results.into_iter().map(outcome).collect())
+    }
+
+    /// Return the place of a slot, or of none, in the full-text order of a query.
+    #[pyo3(signature = (query, slot, *, weights, selection=None, constants=None))]
+    fn text_place(
+        &self,
+        py: Python<'_>,
+        query: QueryParts<'_>,
+        slot: Option<i64>,
+        weights: Vector<'_, f64>,
+        selection: Option<&Bound<'_, Selection>>,
+        constants: Option<(f64, f64)>,
+    ) -> Result<TextPlace> {
+        let request = search::Request {
+            k: (0, 0),
+            guard: None,
+            weights: weights.slice()?,
+            constants: constants_of(constants)?,
+            columns: search::Columns::default(),
+            selection: selection.map(|selection| &selection.get().0),
+            tier: 0,
+        };
+        let wanted = Wanted::of(&query);
+        let query = wanted.query(&query)?;
+        let find = |corpus: search::Corpus<'_>| Ok(py.detach(|| search::text_place(&corpus, &request, &query, slot))?);
+        let search::TextPlace { rank, held, grams } = guarded(self.sources(None), || self.with(py, find))?;
+        Ok((rank.matches, rank.whole, rank.before, rank.score, rank.holds_all, held, grams))
+    }
+
+    /// Return the place of a slot, or of none, among the vectors of a space, the nearest first.
+    #[pyo3(signature = (query, slot, space, selection))]
+    fn vector_place(
+        &self,
+        py: Python<'_>,
+        query: (Vector<'_, f64>, Vector<'_, f32>),
+        slot: Option<i64>,
+        space: SpaceParts<'_>,
+        selection: Option<&Bound<'_, Selection>>,
+    ) -> Result<(usize, Option<f64>, Option<usize>)> {
+        let space = space_of(&space)?;
+        let query = (query.0.slice()?, query.1.slice()?);
+        let selection = selection.map(|selection| &selection.get().0);
+        let find = || Ok(py.detach(|| search::vector_place(&space, selection, query, slot))?);
+        let place = guarded(self.sources(Some(&space)), find)?;
+        Ok((place.allowed, place.cosine, place.before))
     }
 
     /// Return the number of entries and how many of them hold each term, or what each begins in weighted columns; None

@@ -67,6 +67,12 @@ impl Beginnings {
         self.words.iter().map(|word| word.count as usize).collect()
     }
 
+    /// By word whether a row holds what it begins.
+    pub fn held_at(&self, slot: i64) -> Vec<bool> {
+        let holds = |word: &Beginning| usize::try_from(slot).is_ok_and(|slot| word.rows.contains(slot));
+        self.words.iter().map(holds).collect()
+    }
+
     /// Say how much of the words the rows of slots `(m,)` hold, as [`super::matched_at`]; a word counts once.
     ///
     /// # Errors

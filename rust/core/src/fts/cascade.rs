@@ -4,13 +4,11 @@
 
 use super::beginnings::{Beginning, Beginnings};
 use super::list::Scorer;
+use super::query::LOOK_UP;
 use super::rank::{Hits, Part, Wanted, allowed, with_scorers};
 use super::top_candidates::{Candidate, TopCandidates};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
-
-/// Cost of looking up a row in a list, in postings walked.
-const LOOK_UP: usize = 8;
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +42,30 @@ pub fn cascade_top_k(
             }
         }
         Ok((Hits::default(), None))
+    })
+}
+
+/// Return how many rows a step finds, and how many of them come before another one by score, then by key.
+///
+/// # Errors
+/// As [`cascade_top_k`].
+pub(super) fn rows_before(
+    part: Part<'_>,
+    beginnings: &Beginnings,
+    step: &Step,
+    wanted: Wanted<'_>,
+    own: Option<Candidate>,
+) -> Result<(usize, usize)> {
+    let words = step.words_of(beginnings)?;
+    with_scorers(&[part], |scorers| {
+        let allowed = allowed(scorers, wanted)?;
+        let ([scorer], [allowed]) = (scorers, &allowed[..]) else { return Ok((0, 0)) };
+        let rows = step.rows(&words, allowed);
+        let (matches, mut before) = (rows.count(), 0);
+        if let Some(own) = own {
+            score(scorer, &words, rows, matches, wanted, |other| before += usize::from(other > own));
+        }
+        Ok((matches, before))
     })
 }
 
@@ -97,27 +119,39 @@ impl Step {
 fn best(
     scorer: &Scorer<'_>,
     words: &[&Beginning],
-    mut rows: BitMask,
+    rows: BitMask,
     matches: usize,
     wanted: Wanted<'_>,
 ) -> Vec<Candidate> {
     let mut best = TopCandidates::new(wanted.k);
+    score(scorer, words, rows, matches, wanted, |candidate| best.push(candidate));
+    best.into_sorted()
+}
+
+/// Pass on some rows with their scores, slots ascending.
+fn score(
+    scorer: &Scorer<'_>,
+    words: &[&Beginning],
+    mut rows: BitMask,
+    matches: usize,
+    wanted: Wanted<'_>,
+    mut each: impl FnMut(Candidate),
+) {
     let mut push = |slot: usize, score: f64| {
         let key = wanted.ties.and_then(|ties| ties.get(slot).copied()).unwrap_or(slot as i64);
-        best.push(Candidate { score, key, slot });
+        each(Candidate { score, key, slot });
     };
     let terms: usize = words.iter().map(|word| word.terms.len()).sum();
     let postings: usize = words.iter().map(|word| word.postings(scorer)).sum();
     if matches * terms * LOOK_UP < postings {
         rows.drain(|slot| push(slot, words.iter().fold(0.0, |sum, word| sum + word.score_at(scorer, slot))));
-        return best.into_sorted();
+        return;
     }
     let mut sums = vec![0.0; rows.words().len() * 64];
     for word in words {
         word.scores(scorer, &rows, |slot, score| sums[slot] += score);
     }
     rows.drain(|slot| push(slot, sums[slot]));
-    best.into_sorted()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //!   places;
 //! - [`TextIndex`]: postings of texts by slot, append-only; [`Statistics`]: the rows that count, immutable;
 //! - [`bm25_top_k`], [`bm25_at`]: the best slots for query terms, and the scores of given slots; [`rows_holding`];
+//! - [`rank_of()`]: the place of one slot among all matches; [`held_at`]: the terms that it holds;
 //! - [`beginnings()`], [`cascade_top_k`]: words as beginnings, all of them, fewer of them, or any;
 //! - [`matched_at`]: how much of a query slots hold; [`feedback_at`]: how like the best slots they are.
 
@@ -27,6 +28,7 @@ mod porter;
 mod postings;
 mod query;
 mod rank;
+mod rank_of;
 mod statistics;
 mod tables;
 #[cfg(test)]
@@ -45,5 +47,6 @@ pub use listed::ListedRows;
 pub use matched::{Matched, matched_at, matched_in};
 pub use needed::{bm25_top_k_first, holds_all_at};
 pub use rank::{Hits, Part, Wanted, bm25_at, bm25_of_part_at, bm25_top_k, rows_holding};
+pub use rank_of::{TextRank, cascade_rank_of, held_at, rank_of};
 pub use statistics::{Constants, FTS5, Given, Statistics};
 pub use tokens::{Token, index_terms, tokens};

@@ -1,14 +1,11 @@
 //! Rows that hold every word of a query come before those that hold some.
 
 use super::list::Scorer;
-use super::query::Query;
+use super::query::{LOOK_UP, Query};
 use super::rank::{Hits, Part, Wanted, allowed, single_terms, with_scorers};
 use crate::collections::BitMask;
 use crate::error::Result;
 use crate::terms::Needed;
-
-/// Cost of looking up a row in a list, in postings walked.
-const LOOK_UP: usize = 8;
 
 /// Find the best rows for the terms of an FTS5 expression as [`super::bm25_top_k`], but those that hold every needed word
 /// before all others; and how many allowed rows do. Scores are the same.
@@ -73,14 +70,14 @@ pub fn holds_all_at(parts: &[Part<'_>], needed: &[Needed], slots: &[i64]) -> Res
 }
 
 /// Forms and pieces as index terms.
-type Word = (Vec<Vec<u8>>, Vec<Vec<u8>>);
+pub(super) type Word = (Vec<Vec<u8>>, Vec<Vec<u8>>);
 
-fn words_of(needed: &[Needed]) -> Result<Vec<Word>> {
+pub(super) fn words_of(needed: &[Needed]) -> Result<Vec<Word>> {
     needed.iter().map(|word| Ok((single_terms(&word.forms)?, single_terms(&word.pieces)?))).collect()
 }
 
 /// The allowed rows that hold every word; none without words.
-fn holding(scorers: &[Scorer<'_>], allowed: &[BitMask], words: &[Word]) -> BitMask {
+pub(super) fn holding(scorers: &[Scorer<'_>], allowed: &[BitMask], words: &[Word]) -> BitMask {
     let mut all: Option<BitMask> = None;
     for (forms, pieces) in words {
         let mut held = rows_with(scorers, allowed, forms);

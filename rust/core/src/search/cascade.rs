@@ -5,7 +5,7 @@ use super::recall::Matches;
 use super::request::{Query, Request};
 use super::selection::Selection;
 use crate::error::Result;
-use crate::fts::{self, Beginnings, Matched, Part, Step, Wanted};
+use crate::fts::{self, Beginnings, Matched, Part, Step, TextRank, Wanted};
 
 /// A cascade that is answered.
 pub(super) struct Cascade<'a> {
@@ -45,6 +45,19 @@ impl<'a> Cascade<'a> {
             Some(step) => fts::cascade_at(self.part, &self.beginnings, step, slots),
             None => Ok(vec![f64::NAN; slots.len()]),
         }
+    }
+
+    /// The place of a slot by the step that answered; the default without one.
+    pub(super) fn rank_of(&self, wanted: Wanted<'_>, slot: Option<i64>) -> Result<TextRank> {
+        match self.answered.and_then(|step| self.steps.get(step)) {
+            Some(step) => fts::cascade_rank_of(self.part, &self.beginnings, step, wanted, slot),
+            None => Ok(TextRank::default()),
+        }
+    }
+
+    /// By word whether a slot holds what it begins; all count as words.
+    pub(super) fn held(&self, slot: i64) -> Vec<(bool, bool)> {
+        self.beginnings.held_at(slot).into_iter().map(|held| (held, held)).collect()
     }
 
     /// The share of all words that slots hold, and the information of these.

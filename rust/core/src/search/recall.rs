@@ -317,7 +317,12 @@ fn bm25(
     Ok(values)
 }
 
-fn bm25_of_grams(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>, slots: &[i64]) -> Result<Vec<f64>> {
+pub(super) fn bm25_of_grams(
+    corpus: &Corpus<'_>,
+    request: &Request<'_>,
+    query: &Query<'_>,
+    slots: &[i64],
+) -> Result<Vec<f64>> {
     let parts = corpus.text.map(|text| text.parts(request.weights, request.constants, query.grams));
     match parts.filter(|parts| parts.len() > 1 && query.found.is_none()) {
         Some(parts) => {
