@@ -318,9 +318,14 @@ class Profile(Checked):
         return bool(self.attrs_columns) or self.cuts.ties != "found"
 
     @cached_property
+    def estimated(self) -> tuple[str, ...]:
+        """Signals that estimate the cosines of candidates without a vector."""
+        return tuple(name for name, signal in self.signals.items() if contains(signal, Estimate))
+
+    @property
     def estimates(self) -> bool:
         """True if a signal estimates the cosines of candidates without a vector."""
-        return any(contains(signal, Estimate) for signal in self.signals.values())
+        return bool(self.estimated)
 
     @cached_property
     def takes_top(self) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import EntryNotFound, SeptetError, StoreBusy
 from septet.inputs.arguments import shown
 from septet.model.explanation import Explanation, LegReport
 from septet.query.plan import MEMORY, SearchPlan
-from septet.ranking.fusion import Estimate, contains
-from septet.ranking.score import RankedCandidate, best_of
+from septet.ranking.score import RankedCandidate, named
 from septet.search.arranging import BudgetCut
 from septet.search.federated import FederatedSearch, next_attempt
 from septet.search.run import (
@@ -53,31 +52,29 @@ def explain(tiers: Sequence[Tier], plan: SearchPlan, entry_id: str) -> Explanati
         raise EntryNotFound(
             f"no entry {shown(entry_id)} in {', '.join(t.name for t in tiers)}: check the id, or `add` it first"
         )
-    fixed_score = result.plan.profile.memory_score or 0.0
-    ranking = best_of(result.ranking, memories=len(result.memories), memory_score=fixed_score)
-    rank = _rank_of(result, ranking, inspected)
+    ranking = _ranked_place(result, budget, inspected)
     tier, inspection = next(iter(inspected.items()))
-    candidate = None if rank is None else ranking[rank]
+    rank, candidate = ranking.rank, ranking.candidate
     if candidate is not None:
         tier = result.tier(candidate)
         inspection = inspected.get(tier, inspection)
     breakdown, signals = ({}, {}) if candidate is None else parts(result, candidate)
     budget_notes = () if budget is None else budget.notes
     raw = NO_VALUES if candidate is None else candidate.raw or NO_VALUES
-    expressions = plan.profile.signals if raw["cosine"] is None else {}
+    estimated = plan.profile.estimated if raw["cosine"] is None else ()
     return Explanation(
         id=entry_id,
         query=plan.query.text if plan.web is None else plan.web.query,
-        found=rank is not None and rank in _returned(result, ranking, budget),
+        found=ranking.is_returned,
         rank=None if rank is None else rank + 1,
         limit=plan.most_hits,
         candidates=search.plan.taken(),
         score=None if candidate is None else candidate.score,
-        reason=_reason(entry_id, result, ranking, rank, budget, inspection),
+        reason=_reason(entry_id, result, ranking, budget, inspection),
         tier=tiers[tier].name,
         breakdown=breakdown,
         signals=signals,
-        estimated=tuple(n for n, e in expressions.items() if contains(e, Estimate) and signals.get(n) is not None),
+        estimated=tuple([name for name in estimated if signals.get(name) is not None]),
         confidence=0.0 if candidate is None else candidate.confidence,
         raw=raw,
         weights=result.ranking.named_weights(),
@@ -115,39 +112,52 @@ def _inspected(
     return result, candidates, likenesses, inspected
 
 
-def _rank_of(result: RankedQuery, ranking: Sequence[RankedCandidate], inspected: Mapping[int, Inspected]) -> int | None:
-    """Return the 0-based rank of the entry among all candidates."""
-    copies = {(tier, inspection.candidate.row) for tier, inspection in inspected.items()}
-    for rank, candidate in enumerate(ranking):
-        row = candidate.row if candidate.position >= 0 else result.memories[-candidate.position - 1].entry.row
-        if (result.tier(candidate), row) in copies:
-            return rank
-    return None
+class RankedPlace(NamedTuple):
+    """The place of an entry among all candidates.
+
+    Attributes:
+        of: number of candidates.
+        rank: 0-based; None if the entry is not a candidate.
+        returned: positions of the returned candidates.
+        last: 0-based rank of the last returned candidate; None without any.
+    """
+
+    of: int
+    rank: int | None
+    candidate: RankedCandidate | None
+    returned: Set[int]
+    last: int | None
+
+    @property
+    def is_returned(self) -> bool:
+        """True if the search returns the entry."""
+        return self.candidate is not None and self.candidate.position in self.returned
 
 
-def _returned(result: RankedQuery, ranking: Sequence[RankedCandidate], budget: BudgetCut | None) -> Sequence[int]:
-    """Return the 0-based ranks of the returned candidates."""
+def _ranked_place(result: RankedQuery, budget: BudgetCut | None, inspected: Mapping[int, Inspected]) -> RankedPlace:
     positions = [candidate.position for candidate in result.best]
     returned = frozenset(positions if budget is None else [positions[place] for place in budget.places])
-    return [rank for rank, candidate in enumerate(ranking) if candidate.position in returned]
+    copies = {(tier, inspection.candidate.row) for tier, inspection in inspected.items()}
+    memories = [(memory.tier, memory.entry.row) for memory in result.memories]
+    score = result.plan.profile.memory_score or 0.0
+    of, rank, candidate, last = result.ranking.place(copies, memories, score, returned)
+    return RankedPlace(of, rank, None if candidate is None else named(candidate), returned, last)
 
 
 def _reason(
     entry_id: str,
     result: RankedQuery,
-    ranking: Sequence[RankedCandidate],
-    rank: int | None,
+    ranking: RankedPlace,
     budget: BudgetCut | None,
     inspection: Inspected,
 ) -> str:
-    if rank is None:
+    of, rank, candidate, returned, last = ranking
+    if rank is None or candidate is None:
         return f"{entry_id} did not come back: {_why_no_candidate(result.plan, inspection)}."
-    candidate = ranking[rank]
     score, confidence = candidate.score, candidate.confidence
     plan = result.plan
-    where = f"{entry_id} ranks {rank + 1} of {len(ranking)} candidates with {score:.4f}"
-    returned = _returned(result, ranking, budget)
-    if rank in returned:
+    where = f"{entry_id} ranks {rank + 1} of {of} candidates with {score:.4f}"
+    if ranking.is_returned:
         breakdown, _ = parts(result, candidate)
         top = sorted(breakdown.items(), key=lambda kv: -kv[1])[:2]
         return f"{where}; most of it from {' and '.join(f'{n} ({v:.3f})' for n, v in top if v > 0) or 'nothing'}."
@@ -164,7 +174,7 @@ def _reason(
         rearrangers = ["the reranker"] * (plan.reranking is not None) + ["diversity"] * bool(plan.diversity)
         return f"{where}, but {' and '.join(rearrangers)} moved others ahead of it."
     if budget is None or place is None:
-        after = not returned or rank > returned[-1]
+        after = last is None or rank > last
         return f"{where}, {'after' if after else 'on a page before'} the {len(returned)} that were returned."
     if place in budget.left_out:
         spent = sum(budget.costs[at] for at in budget.places if at < place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +54,7 @@ def _space_of(read: Reading, row: int, model: str | None) -> Space | None:
 
 
 def text_detail(
-    query: TextQuery, hit: Sequence[str], words: Sequence[str], by_parts: float, whole: Callable[[], tuple[bool, int]]
+    query: TextQuery, hit: Sequence[str], words: Sequence[str], by_parts: float, whole: int, *, has_all: bool
 ) -> str:
     """Describe the place of an entry in full text.
 
@@ -62,13 +62,13 @@ def text_detail(
         hit: terms of the query in the entry.
         words: those that are whole words of it.
         by_parts: share of BM25 from parts of words and names.
-        whole: returns True if the entry has every needed word, and the number of entries that have.
+        whole: number of matches that have every needed word.
+        has_all: True if the entry has every needed word.
     """
     detail = _matched(list(dict.fromkeys(query.terms)), hit, words, by_parts)
     if not (hit and query.needed):
         return detail
-    has_all, count = whole()
-    entries = "1 entry" if count == 1 else f"{count} entries"
+    entries = "1 entry" if whole == 1 else f"{whole} entries"
     return detail + ("; strict wave: every word" if has_all else f"; relaxed wave, behind {entries} with every word")
 
 
@@ -91,11 +91,10 @@ def _matched(terms: Sequence[str], held: Sequence[str], words: Sequence[str], by
     return "; ".join(of_words + of_parts + of_score)
 
 
-def memory_place(plan: SearchPlan, rows: Sequence[int], row: int, *, passes: bool) -> LegReport:
-    """Report the rank of a memory among the matching rows, best first, for memories of fixed score."""
-    rank = rows.index(row) + 1 if row in rows and passes else None
+def memory_place(plan: SearchPlan, rank: int | None, of: int) -> LegReport:
+    """Report the rank of a memory among ``of`` matching ones, for memories of fixed score; None if it has none."""
     detail = "memories have a fixed score" if rank else f"holds none of {', '.join(dict.fromkeys(plan.query.terms))}"
-    return LegReport("memories", rank is not None, rank, len(rows), plan.candidates, None, detail)
+    return LegReport("memories", rank is not None, rank, of, plan.candidates, None, detail)
 
 
 def nothing_compared(plan: SearchPlan, mismatch: object) -> LegReport:

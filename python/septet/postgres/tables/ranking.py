@@ -19,7 +19,7 @@ from septet.postgres.tables.fulltext import alternatives
 from septet.query.plan import MOST
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from septet.postgres.store.vaults import VaultRow
     from septet.postgres.tables.fulltext import Posting, TextLeg
@@ -113,6 +113,30 @@ class Matches(NamedTuple):
     rows: NDArray[np.int64]
     scores: NDArray[np.float64]
     whole: int
+
+    @classmethod
+    def of(cls, whole: ArrayLike, scores: ArrayLike, rows: ArrayLike) -> Matches:
+        """Sort matches ``(m,)``: those with every needed word first, then by score, then by row."""
+        holds_all, score, row = np.asarray(whole, bool), np.asarray(scores, np.float64), np.asarray(rows, np.int64)
+        order = np.lexsort((row, -score, ~holds_all))
+        return cls(row[order], score[order], int(np.count_nonzero(holds_all)))
+
+    def merged(self, other: Matches) -> Matches:
+        """Return the matches of both in one order."""
+        whole = [np.arange(len(each.rows)) < each.whole for each in (self, other)]
+        pairs = zip(self[:2], other[:2])
+        rows, scores = (np.concatenate(pair) for pair in pairs)
+        return Matches.of(np.concatenate(whole), scores, rows)
+
+    def only(self, row: int) -> Matches:
+        """Return the match of a row, if there is one."""
+        mask = self.rows == row
+        return Matches(self.rows[mask], self.scores[mask], int(mask[: self.whole].sum()))
+
+    def before(self, row: int, score: float, *, whole: bool) -> int:
+        """Return the number of matches that come before a row with a score; ``whole`` if it holds every needed word."""
+        better = (self.scores > score) | ((self.scores == score) & (self.rows < row))
+        return int(better[: self.whole].sum() if whole else self.whole + better[self.whole :].sum())
 
     def passing(self, vault: VaultRow, condition: Condition) -> Statement:
         """Return the statement for the rows that pass a condition."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from septet.postgres.tables.candidates import filters_passed
 from septet.postgres.tables.conditions import among, conditions, conjunction
 from septet.postgres.tables.listed import ListingSelection, values
 from septet.postgres.tables.nearest import around
+from septet.postgres.tables.ranking import Matches
 from septet.postgres.tier.apart import memories_of
 from septet.postgres.tier.candidates import cascade, memories_apart, memories_leg, text_leg
 from septet.postgres.tier.completion import holds_all
@@ -36,22 +37,14 @@ if TYPE_CHECKING:
     from septet.postgres.tier.view import PostgresView
 
 
-class MatchedEntry(NamedTuple):
-    """An entry that holds a word of a query, whether it holds every word that is needed, and its BM25."""
-
-    row: int
-    whole: bool
-    score: float
-
-
-def matches(view: PostgresView, plan: SearchPlan, only: Condition | None = None) -> Sequence[MatchedEntry]:
+def matches(view: PostgresView, plan: SearchPlan, only: Condition | None = None) -> Matches:
     """Return the matches of a query in their order.
 
     Args:
         only: those that pass this rather than the filters.
     """
     if not (plan.asks_text and view.statistics.rows):
-        return []
+        return Matches.of((), (), ())
     planned = view.at_step(plan)
     leg = text_leg(planned, view.statistics, view.terms)._replace(most=MOST)
     if only is not None:
@@ -60,7 +53,8 @@ def matches(view: PostgresView, plan: SearchPlan, only: Condition | None = None)
     more = memories_apart(vault, planned, view.statistics, view.terms, leg, only) if apart is not None else []
     if planned.query.steps:
         rows, *beside = together(view.read, [cascade(vault, planned, view.statistics, view.terms, leg), *more])
-        ranked = [MatchedEntry(row, False, score) for *_, score, row in rows]
+        *_, scores, numbers = zip(*rows) if rows else ((), ())
+        best = Matches.of((False,) * len(rows), scores, numbers)
     else:
         statements = [ranking.of_terms(vault, leg), blocks.changes(vault)]
         if leg.condition is None and leg.now is not None:
@@ -70,12 +64,10 @@ def matches(view: PostgresView, plan: SearchPlan, only: Condition | None = None)
         if leg.condition is not None:
             (passed,) = together(view.read, [best.passing(vault, leg.condition)])
             best = best.filtered(passed)
-        scored = zip(best.rows.tolist(), best.scores.tolist())
-        ranked = [MatchedEntry(row, at < best.whole, score) for at, (row, score) in enumerate(scored)]
-    if apart is not None:
-        ranked += [MatchedEntry(row, whole, apart.scale * score) for _, _, whole, score, row in beside[0]]
-        ranked.sort(key=lambda match: (not match.whole, -match.score, match.row))
-    return ranked
+    if apart is not None and beside[0]:
+        _, _, whole, scores, numbers = zip(*beside[0])
+        best = best.merged(Matches.of(whole, np.array(scores, dtype=np.float64) * apart.scale, numbers))
+    return best
 
 
 def memories_matching(view: PostgresView, plan: SearchPlan) -> list[int]:
@@ -101,7 +93,9 @@ def inspected(view: PostgresView, entry_id: str) -> Inspected | None:
     filters = filters_passed(view.read, view.plan, candidate.row, memories=as_memory)
     passes, legs = all(filters.values()), list[LegReport]()
     if as_memory:
-        legs = [memory_place(view.plan, memories_matching(view, view.plan), candidate.row, passes=passes)]
+        memories = memories_matching(view, view.plan)
+        rank = memories.index(candidate.row) + 1 if passes and candidate.row in memories else None
+        legs = [memory_place(view.plan, rank, len(memories))]
     elif "text" in view.plan.legs:
         legs.append(_text_place(view, entry, passes))
     if view.plan.asks_vectors and not as_memory:
@@ -114,29 +108,23 @@ def _text_place(view: PostgresView, entry: CandidateRow, passes: bool) -> LegRep
     if not plan.query.terms:
         return LegReport("text", False, None, 0, view.taken, None, "no term is left of the query")
     every, row = matches(view, view.plan), entry.candidate.row
-    own = next((match for match in every if match.row == row), None)
+    own = every.only(row)
     in_memory = plan.scores_memories or plan.profile.text.constants is not None
-    if own is None and (plan.query.has_phrase or not in_memory):
+    if not len(own.rows) and (plan.query.has_phrase or not in_memory):
         # Its score is reported whether or not it passes the filters.
-        one_alone = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
-        own = one_alone[0] if one_alone else None
-    rank = None
-    if own is not None:
-        place = (not own.whole, -own.score, own.row)
-        rank = sum((not match.whole, -match.score, match.row) < place for match in every) + 1
+        own = matches(view, view.plan, Condition("e.row = %s::bigint", (row,)))
+    score = float(own.scores[0]) if len(own.rows) else None
+    rank = None if score is None else every.before(row, score, whole=own.whole > 0) + 1
     terms = list(dict.fromkeys(plan.query.terms))
     hit = [term for term in terms if _holds(view, plan, entry, term)]
     words = [term for term in hit if _holds(view, plan, entry, term, grams=False)]
-
-    def whole() -> tuple[bool, int]:
-        return holds_all(plan, entry, view.terms), sum(match.whole for match in every)
-
-    detail = text_detail(plan.query, hit, words, view.bm25_of_grams(entry) if hit else 0.0, whole)
+    by_parts = view.bm25_of_grams(entry) if hit else 0.0
+    has_all = bool(hit and plan.query.needed and holds_all(plan, entry, view.terms))
+    detail = text_detail(plan.query, hit, words, by_parts, every.whole, has_all=has_all)
     if plan.query.steps:
         detail += f"; {answering_step(view.plan.query, view.answered.get(id(view.plan)))}"
-    of = len(every)
+    of = len(every.rows)
     taken = of if guarded(plan.profile.cuts, limit=plan.limit, matches=of) else min(view.taken, of)
-    score = None if own is None else own.score
     return LegReport("text", rank is not None, rank if passes else None, of, taken, score, detail)
 
 
@@ -194,7 +182,7 @@ def _matching(view: PostgresView, query: int) -> Condition:
     if not plan.asks_text:
         compared = plan.asks_vectors and view.space is not None
         return conjunction(conditions(plan)) if compared else Condition("FALSE")
-    rows = [match.row for match in matches(view, plan)]
+    rows: list[int] = matches(view, plan).rows.tolist()
     if plan.include_memories and not plan.scores_memories:
         rows += memories_matching(view, plan)
     return among(rows)

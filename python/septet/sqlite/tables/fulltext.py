@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts, factors, idf
@@ -45,11 +45,15 @@ class Rank(NamedTuple):
     Attributes:
         rank: from 1; None if the row does not match.
         matches: number of matching rows that pass the filters.
+        whole: number of these with every required word; 0 if none is required.
+        has_all: True if the row has every required word.
     """
 
     rank: int | None
     matches: int
     score: float | None
+    whole: int = 0
+    has_all: bool = False
 
 
 def candidates(read: SqliteReading, plan: SearchPlan, limit: int) -> FtsRows:
@@ -129,16 +133,38 @@ def score_rows(read: SqliteReading, plan: SearchPlan, rows: Sequence[int]) -> di
 
 
 def rank_of(read: SqliteReading, plan: SearchPlan, row: int) -> Rank:
-    """Return the rank of a row among all matches that pass the filters."""
+    """Return the rank of a row among all matches that pass the filters: SQLite counts the better ones."""
     score = score_rows(read, plan, [row]).get(row)
     passing = conjunction(conditions(plan))
-    ranked = _ranked(read, plan, f"JOIN entries e ON e.row = t.row WHERE {passing.sql}", passing.parameters)
     if score is None:
-        return Rank(None, len(ranked.rows), None)
-    whole = whole_rows(read, plan, [*ranked.rows, row]) if plan.query.needed else frozenset[int]()
-    position = row not in whole, -score, row
-    before = sum((r not in whole, -s, r) < position for r, s in zip(ranked.rows, ranked.scores))
-    return Rank(before + 1, len(ranked.rows), score)
+        return Rank(None, _count(read, plan, passing), None)
+    whole = _whole(read, plan) if plan.query.needed else Condition("0")
+    has_all = bool(plan.query.needed and whole_rows(read, plan, [row]))
+    better = f"m.whole {'AND' if has_all else 'OR'} (m.score > ? OR (m.score = ? AND m.row < ?))"
+    # SQLite refuses `bm25()` in an aggregate: the limit keeps it in an inner query.
+    sql = (
+        f"SELECT count(*), total(m.whole), total({better}) FROM (SELECT t.row, t.score, ({whole.sql}) AS whole "
+        f"FROM ({{}}) t JOIN entries e ON e.row = t.row WHERE {passing.sql} LIMIT -1) m"
+    )
+    before = (score, score, row, *whole.parameters)
+    ((matches, all_whole, ahead),), _ = _selected(read, plan, sql, before, passing.parameters)
+    return Rank(int(ahead) + 1, matches, score, int(all_whole), has_all)
+
+
+def terms_held(read: SqliteReading, plan: SearchPlan, row: int) -> dict[str, tuple[bool, bool]]:
+    """Return for each term of a plan whether a row holds it, and whether it does as a word."""
+    terms = list(dict.fromkeys(plan.query.terms))
+    held, words = set[int](), set[int]()
+    for table in _tables(read, plan):
+        sql = (
+            "SELECT j.key FROM json_each(?) j "
+            f"WHERE EXISTS (SELECT 1 FROM {table} WHERE {table} MATCH j.value AND rowid = ?)"
+        )
+        matches = json.dumps([plan.query.holding(term, table) for term in terms])
+        places = {place for (place,) in read.sql.execute(sql, (matches, row))}
+        held |= places
+        words |= places if table != "grams_fts" else set()
+    return {term: (place in held, place in words) for place, term in enumerate(terms)}
 
 
 def candidate_count(plan: SearchPlan, matches: int, taken: int) -> int:
@@ -208,6 +234,22 @@ def recall_memories(read: SqliteReading, plan: SearchPlan, limit: int) -> list[i
     return [r[0] for r in read.sql.execute(sql.replace("{}", first), values)]
 
 
+def rank_of_memory(read: SqliteReading, plan: SearchPlan, row: int) -> Rank:
+    """Return the rank of a memory in the order of `recall_memories`, without a score."""
+    passing, match = conjunction(conditions(plan, memories=True)), plan.query.match_in("memories_fts")
+    whole = _whole(read, plan, ["memories_fts"]) if plan.query.needed else NOTHING
+    tail = (
+        f"FROM memories_fts JOIN entries e ON e.row = memories_fts.rowid WHERE memories_fts MATCH ? AND {passing.sql}"
+    )
+    values = (match, *passing.parameters)
+    own = read.sql.execute(f"SELECT {whole.sql}, rank {tail} AND e.row = ?", (*whole.parameters, *values, row))
+    has_all, score = own.fetchone() or (None, None)
+    better = f"({whole.sql}) > ? OR (({whole.sql}) = ? AND (rank < ? OR (rank = ? AND e.row < ?)))"
+    bound = (*whole.parameters, has_all, *whole.parameters, has_all, score, score, row)
+    matches, before = read.sql.execute(f"SELECT count(*), total({better}) {tail}", (*bound, *values)).fetchone()
+    return Rank(None if score is None else int(before) + 1, matches, None)
+
+
 def count_memories(read: SqliteReading, plan: SearchPlan, most: int) -> int:
     """Return the number of memories with a term of a plan that pass its filters, counting to ``most``; -1 for all."""
     passing = conjunction(conditions(plan, memories=True))
@@ -221,6 +263,26 @@ def count_memories(read: SqliteReading, plan: SearchPlan, most: int) -> int:
 def _ranked(
     read: SqliteReading, plan: SearchPlan, tail: str, parameters: Sequence[object], only: Sequence[int] | None = None
 ) -> FtsRows:
+    sql = f"SELECT t.row, t.score FROM ({{}}) t {tail}"
+    rows, fallback = _selected(read, plan, sql, (), parameters, only)
+    return FtsRows([r[0] for r in rows], [r[1] for r in rows], fallback, matches=len(rows))
+
+
+def _selected(
+    read: SqliteReading,
+    plan: SearchPlan,
+    sql: str,
+    before: Sequence[object],
+    after: Sequence[object],
+    only: Sequence[int] | None = None,
+) -> tuple[list[Any], bool]:
+    """Run a query of the scored matches, and say whether ``bm25()`` was missing, so that FTS5's default rank was used.
+
+    Args:
+        sql: with ``{}`` in place of the query that selects the matches' ``row`` and ``score``.
+        before: parameters before those of the matches; ``after``, those after them.
+        only: rows to score; None for all.
+    """
     with_grams = plan.query.grams and _any_grams(read)
     scale = _scale_of_memories(read, plan) if plan.scores_memories else None
     w = plan.profile.text.weights
@@ -233,13 +295,11 @@ def _ranked(
         of_memories = f"{scale!r} * -bm25(memories_fts, {weights})"
         scores.append(_Scored("memories_fts", plan.query.match_in("memories_fts"), of_memories))
     try:
-        rows, scored = _run(read, scores, tail, parameters, only)
-        return FtsRows(rows, scored, fallback=False, matches=len(rows))
+        return _run(read, scores, sql, before, after, only), False
     except sqlite3.Error as fault:
         if not any(cause in str(fault) for cause in _MISSING):
             raise
-    rows, scored = _run(read, [score._replace(score="-rank") for score in scores], tail, parameters, only)
-    return FtsRows(rows, scored, fallback=True, matches=len(rows))
+    return _run(read, [score._replace(score="-rank") for score in scores], sql, before, after, only), True
 
 
 class _Scored(NamedTuple):
@@ -278,8 +338,13 @@ def _with_one_frequency(read: SqliteReading, plan: SearchPlan, of_entries: str) 
 
 
 def _run(
-    read: SqliteReading, scores: Sequence[_Scored], tail: str, parameters: Sequence[object], only: Sequence[int] | None
-) -> tuple[list[int], list[float]]:
+    read: SqliteReading,
+    scores: Sequence[_Scored],
+    sql: str,
+    before: Sequence[object],
+    after: Sequence[object],
+    only: Sequence[int] | None,
+) -> list[Any]:
     # The plus prevents row by row look-ups in FTS5, each of which would count every term's documents again.
     inside = "" if only is None else f" AND +rowid IN ({', '.join('?' * len(only))})"
     more = () if only is None else only
@@ -294,8 +359,7 @@ def _run(
         # because very common words score a millionth.
         total = "CAST(printf('%.14g', sum(score)) AS REAL)"
         matches = f"SELECT row, {total} AS score FROM ({' UNION ALL '.join(parts)}) GROUP BY row"
-    result = read.sql.execute(f"SELECT t.row, t.score FROM ({matches}) t {tail}", (*values, *parameters)).fetchall()
-    return [r[0] for r in result], [r[1] for r in result]
+    return read.sql.execute(sql.replace("{}", matches), (*before, *values, *after)).fetchall()
 
 
 def _any_grams(read: SqliteReading) -> bool:
