@@ -27,7 +27,8 @@ from table import Row, at_most, plain
 
 TITLE = "Steps of one search, and of one sync"
 ABOUT = (
-    "`Vault.search` with limit 10 on 3,000 entries in a file, postings built, caches warm. Counted with "
+    "`Vault.search`, and `Vault.explain` of its first result, with limit 10 on 3,000 entries in a file, postings "
+    "built, caches warm. Counted with "
     "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
     "changes of the file from one call to the next, calls of functions and methods of `septet._core`. `Vault.sync` of "
     "a folder of 20 notes, which are unchanged, or one of which is new. A retrieval is `Retriever.retrieve` over a vault "
@@ -44,6 +45,7 @@ AIMS: dict[str, dict[str, int]] = {
     "first after an add": {"calls": 260},
     "retrieval": {"calls": 700},
     "hybrid": {"native": 6},
+    "explain": {"calls": 400},
 }
 
 
@@ -129,6 +131,7 @@ class Searches:
             # Vectors are made up without regard to words; a search with those of a model has nothing to say of it.
             rows.sample.agree(1.0)
         self.query, self.vector = made.queries[0], made.query_vectors[0]
+        self.first = self.vault.search(self.query, limit=10).ids[0]
         self.added = 0
         self.three = Vault(path.with_name(f"three_{path.name}"))
         kinds = ("entry", "node", "chunk")
@@ -161,6 +164,9 @@ class Searches:
         where = {"domain": "domain3"}
         return self.vault.search(self.query, query_vector=self.vector, limit=10, where=where)
 
+    def explain(self) -> object:
+        return self.vault.explain(self.query, self.first, query_vector=self.vector, limit=10)
+
     def add(self) -> None:
         self.added += 1
         self.vault.add(id=f"new{self.added}", title=f"brandnew{self.added}", vector=self.vector)
@@ -168,7 +174,8 @@ class Searches:
     def steps(self) -> dict[str, Steps]:
         """Count each kind of search once, warm."""
         found = {}
-        for name, ask in {"text": self.text, "hybrid": self.hybrid, "filtered hybrid": self.filtered}.items():
+        cases = {"text": self.text, "hybrid": self.hybrid, "filtered hybrid": self.filtered, "explain": self.explain}
+        for name, ask in cases.items():
             for _ in range(WARM):
                 ask()
             found[name] = count(ask)

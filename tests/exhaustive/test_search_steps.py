@@ -5,6 +5,9 @@ import sys
 import numpy as np
 import pytest
 
+from septet import Vault
+from septet.sqlite.tier.read_view import ReadView
+
 #: At most so many, as measured with Python 3.11 and numpy 2.4. Aimed at (`benches/steps.py`): calls 170 for text, 200
 #: for filtered hybrid, 260 for first after an add, 700 for retrieval; modules 16 and switches 60 for text; native 6 for
 #: hybrid.
@@ -12,12 +15,15 @@ LIMITS = {
     "text": {"calls": 111, "modules": 18, "files": 20, "switches": 64, "native": 5},
     "hybrid": {"calls": 118, "modules": 19, "files": 21, "switches": 69, "native": 6},
     "filtered hybrid": {"calls": 142, "modules": 22, "files": 25, "switches": 84, "native": 6},
+    "explain": {"calls": 203, "modules": 26, "files": 32, "switches": 127, "native": 10},
     "first after an add": {"calls": 243, "modules": 31, "files": 42, "switches": 152, "native": 15},
     "retrieval": {"calls": 697, "modules": 45, "files": 54, "switches": 367, "native": 18},
     "retrieval of three corpora": {"calls": 802, "modules": 44, "files": 53, "switches": 374, "native": 18},
     "planned retrieval of three": {"calls": 1051, "modules": 43, "files": 53, "switches": 464, "native": 21},
     "recall": {"calls": 1367, "modules": 43, "files": 53, "switches": 700, "native": 21},
 }
+
+MOST_CALLS_OF_EXPLAIN = 400
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +56,35 @@ def counted(steps, searches):
 def test_a_search_takes_at_most_so_many_steps(counted, case):
     over = {what: (n, LIMITS[case][what]) for what, n in counted[case]._asdict().items() if n > LIMITS[case][what]}
     assert not over, f"{case}: counted, and the limit"
+
+
+@pytest.mark.parametrize("profile", ["septet", "seven-signals", "markdown-memory", "recall"])
+@pytest.mark.parametrize("ranked_by", ["postings", "FTS5"])
+def test_an_explanation_takes_as_many_steps_for_many_matches_as_for_few(
+    steps, tmp_path, monkeypatch, profile, ranked_by
+):
+    counts, matches = [], []
+    for number in (300, 3_000):
+        with Vault(tmp_path / f"{number}.db", clock=lambda: 1e9) as vault:
+            vault.add_many({"id": f"e{i}", "title": "ducks", "description": f"ponds {i % 7}"} for i in range(number))
+            vault.optimize()
+            if ranked_by == "FTS5":
+                monkeypatch.setattr(ReadView, "needs_fts5", lambda _, plan: plan.asks_text)
+
+            first = vault.search("ducks ponds", profile=profile, limit=10).ids[0]
+
+            def ask(vault=vault, first=first):
+                return vault.explain("ducks ponds", first, profile=profile, limit=10)
+
+            (leg, *_) = ask().legs
+            matches.append((leg.rank is not None, leg.of))
+            # Background work may publish a snapshot between two of them.
+            counts.append(min(steps.count(ask) for _ in range(5)))
+            monkeypatch.undo()
+    assert matches == [(True, 300), (True, 3_000)]
+    assert counts[0] == counts[1]
+    # FTS5 takes steps for each candidate, which are as many for any number of matches.
+    assert ranked_by == "FTS5" or counts[0].calls <= MOST_CALLS_OF_EXPLAIN
 
 
 def test_every_kind_of_search_has_limits(counted):
