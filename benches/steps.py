@@ -31,8 +31,8 @@ ABOUT = (
     "built, caches warm. Counted with "
     "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
     "changes of the file from one call to the next, calls of functions and methods of `septet._core`. `Vault.sync` of "
-    "a folder of 20 notes, which are unchanged, or one of which is new. A retrieval is `Retriever.retrieve` over a vault "
-    "and what it searches beside it, of one corpus or three with hits, all on the calling thread."
+    "a folder of 20 notes, which are unchanged, or one of which is new. A retrieval is `Retriever.retrieve` over a "
+    "vault and what it searches beside it, of one corpus or three with hits, all on the calling thread."
 )
 ENTRIES = 3_000
 WARM = 3
