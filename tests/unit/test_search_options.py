@@ -87,12 +87,13 @@ def test_a_method_keeps_what_it_takes_beside_the_options():
 
 def test_the_command_line_offers_every_option_that_is_not_left_out():
     pytest.importorskip("typer")
+    from septet.cli.command import signed
     from septet.cli.commands.searching import explain, search
     from septet.cli.options import _HELP, LEFT_OUT
 
     assert set(NAMES) >= LEFT_OUT
     for command, without in ((search, set()), (explain, {"mode"})):
-        parameters = inspect.signature(command).parameters
+        parameters = inspect.signature(signed(command)).parameters
         offered = [name for name in parameters if name in NAMES]
         assert offered == [name for name in NAMES if name not in LEFT_OUT | without]
         assert {name: parameters[name].default for name in offered} == {name: DEFAULTS[name] for name in offered}

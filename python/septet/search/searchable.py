@@ -147,7 +147,7 @@ class Searchable(ABC):
             from septet.search.fallbacks import as_list
 
             results = as_list(self._asked_listings, plan, results)
-        if (results.notes or results.took_ms > SLOW_MS) and log.logger("search") is not None and STAGES.get() is None:
+        if (results.notes or results.took_ms > SLOW_MS) and log.is_used() and STAGES.get() is None:
             # Imported late: most programs do not log.
             from septet.watch.watching import tell_results
 

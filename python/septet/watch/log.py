@@ -15,12 +15,17 @@ INFO = 20
 WARNING = 30
 
 
+def is_used() -> bool:
+    """Return True if the program has imported `logging`."""
+    # A half-imported module lacks attributes.
+    return hasattr(sys.modules.get("logging"), "NullHandler")
+
+
 def logger(child: str) -> Logger | None:
     """Return the logger ``septet.CHILD``; None while the program has not imported `logging`."""
-    logging = sys.modules.get("logging")
-    # A half-imported module lacks attributes.
-    if logging is None or not hasattr(logging, "NullHandler"):
+    if not is_used():
         return None
+    logging = sys.modules["logging"]
     root = logging.getLogger("septet")
     if not any(isinstance(handler, logging.NullHandler) for handler in root.handlers):
         # Otherwise `logging.lastResort` prints warnings in programs without a handler.
