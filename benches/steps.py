@@ -27,7 +27,7 @@ from table import Row, at_most, plain
 
 TITLE = "Steps of one search, and of one sync"
 ABOUT = (
-    "`Vault.search`, and `Vault.explain` of its first result, with limit 10 on 3,000 entries in a file, postings "
+    "`Vault.search`, `Vault.explain` of its first result and `entries`, limit 10, 3,000 entries in a file, postings "
     "built, caches warm. Counted with "
     "`sys.setprofile`: calls of Python functions (a generator's resumption is one), modules of Septet among them, "
     "changes of the file from one call to the next, calls of functions and methods of `septet._core`. `Vault.sync` of "
@@ -167,6 +167,9 @@ class Searches:
     def explain(self) -> object:
         return self.vault.explain(self.query, self.first, query_vector=self.vector, limit=10)
 
+    def entries(self) -> object:
+        return self.vault.entries(limit=10)
+
     def add(self) -> None:
         self.added += 1
         self.vault.add(id=f"new{self.added}", title=f"brandnew{self.added}", vector=self.vector)
@@ -175,6 +178,7 @@ class Searches:
         """Count each kind of search once, warm."""
         found = {}
         cases = {"text": self.text, "hybrid": self.hybrid, "filtered hybrid": self.filtered, "explain": self.explain}
+        cases["entries"] = self.entries
         for name, ask in cases.items():
             for _ in range(WARM):
                 ask()

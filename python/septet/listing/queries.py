@@ -17,7 +17,7 @@ from septet.listing.columns import Positions, Value, sort_key
 from septet.listing.listing import Listing, View
 from septet.listing.request import UNSET, Cursor, Key, Request
 from septet.model.arrays import Mask
-from septet.model.entry import Entry
+from septet.model.entry import Entry, entries_of
 from septet.model.pages import Facets, FacetValue, Page
 from septet.query.facets import Faceted
 from septet.sqlite.store.store import SqliteReading
@@ -46,11 +46,12 @@ def _placed(view: View, request: Request) -> list[Placed]:
     columns = [_value_of(read, listing, key) for key in request.keys if key.field != "id"]
     by_id = any(key.field == "id" for key in request.keys)
     page = []
-    for position, row in zip(positions.tolist(), entries.read_rows(read, listing.rows[positions].tolist())):
+    rows = entries.read_rows(read, listing.rows[positions].tolist())
+    for position, entry in zip(positions.tolist(), entries_of(rows), strict=True):
         values = [value(position) for value in columns]
         if by_id:
-            values.append(row.id)
-        page.append(Placed(row.to_entry(), Cursor(tuple(values), row.id)))
+            values.append(entry.id)
+        page.append(Placed(entry, Cursor(tuple(values), entry.id)))
     return page
 
 
