@@ -52,6 +52,7 @@ from septet.client import ExternalFirst
 from septet.embedding import EmbeddingCache, EmbeddingStatus, EmbedReport, Kind, SpaceStatus, embedder_from
 from septet.evaluation import Comparison, Difference, Tuning, feedback_judgements, undo_tuning
 from septet.exchange import Format, Imported, ImportFault, OnError, Rest
+from septet.index import ApproximateNearest
 from septet.model.results import Reranking
 from septet.profiles import Balance, Confidence, Feedback, Smoothing
 from septet.tfidf import SparseRows
@@ -302,6 +303,9 @@ def scan() -> None:
     ids, scores = index.search(rows[42], k=3, mask=np.ones(100, dtype=bool))
     first: int = int(ids[0])
     assert (len(added), first, round(float(scores[0]), 6)) == (100, 42, 1.0)
+    lists: int = index.optimize(threads=1)
+    nearest: ApproximateNearest = index.search(rows[42], k=3, recall=0.9)
+    assert lists >= 1 and int(nearest.ids[0]) == first and len(nearest.scores) == 3
     named = VectorIndex(2, metric="l2")
     names: list[str] = named.add([[0.0, 1.0], [2.0, 0.0]], ["up", "right"])
     replaced: int = named.upsert([[0.0, 3.0]], "up")

@@ -30,7 +30,8 @@ def read_plainly(command: Any, ctx: Any) -> None:
 
 def _read_value(option: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
     repeated = option.multiple or option.nargs == -1
-    if value is None and not option.required:
+    # Older versions of typer apply a default after this.
+    if value is None and not option.required and option.default is None:
         absent = () if repeated else None
         return absent if option.callback is None else option.callback(ctx, option, absent)
     if option.callback is not None or repeated is not isinstance(value, (list, tuple)):
