@@ -10,6 +10,8 @@ from enum import Enum
 from functools import partial
 from typing import Any, Literal, get_args, get_origin
 
+import typer
+
 #: Maximum digits of an integer.
 _DIGITS = 18
 
@@ -23,6 +25,9 @@ def type_of(hint: Any) -> Any:
 
 def read_plainly(command: Any, ctx: Any) -> None:
     """Make the options of a command return plain values as they are; typer reads the others."""
+    if hasattr(typer.main, "generate_enum_convertor"):
+        # Older versions read values without pydantic, and convert them later.
+        return
     for option in command.get_params(ctx):
         if getattr(option, "min", None) is None and getattr(option, "max", None) is None:
             option.process_value = partial(_read_value, option, option.process_value)
@@ -30,8 +35,7 @@ def read_plainly(command: Any, ctx: Any) -> None:
 
 def _read_value(option: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
     repeated = option.multiple or option.nargs == -1
-    # Older versions of typer apply a default after this.
-    if value is None and not option.required and option.default is None:
+    if value is None and not option.required:
         absent = () if repeated else None
         return absent if option.callback is None else option.callback(ctx, option, absent)
     if option.callback is not None or repeated is not isinstance(value, (list, tuple)):
