@@ -49,9 +49,8 @@ class Peer:
 def rows(run: Run) -> Iterator[Row]:
     n = run.entries(1_000_000 if run.large else 300_000)
     for name, make in (("real, enlarged", enlarged), ("clusters of clusters", drawn)):
-        made = make(n)
-        if made is not None and run.only in name:
-            yield from compare(f"{n:,} x {D}, {name}", *made, rounds=run.rounds(ROUNDS))
+        if run.only in name and (data := make(n)) is not None:
+            yield from compare(f"{n:,} x {D}, {name}", *data, rounds=run.rounds(ROUNDS))
 
 
 def compare(what: str, vectors: np.ndarray, questions: np.ndarray, rounds: int) -> Iterator[Row]:
@@ -64,23 +63,22 @@ def compare(what: str, vectors: np.ndarray, questions: np.ndarray, rounds: int) 
         least = index.search(questions, K, threads=1)[1][:, -1]
         tune, report = questions[::2], questions[1::2]
         exact = Competitor("exact", lambda at: index.search(report[at], K, threads=1)[0])
-        ours = Competitor("lists", lambda at: index.search(report[at], K, recall=RECALL).ids)
-        others, found = [], {"exact": 1.0, "lists": share(vectors, report, least[1::2], ours)}
+        ours = Competitor("lists", lambda at: recalled(index)(report[at]))
+        others, recalls = [], {"exact": 1.0, "lists": recall(vectors, report, least[1::2], recalled(index))}
         for peer in peers(vectors):
-            enough = (step for step in peer.steps if part(vectors, tune, least[::2], peer.answer(step)) >= RECALL)
-            step = next(enough, peer.steps[-1])
-            answer = peer.answer(step)
-            found[peer.name] = part(vectors, report, least[1::2], answer)
+            enough = (step for step in peer.steps if recall(vectors, tune, least[::2], peer.answer(step)) >= RECALL)
+            answer = peer.answer(next(enough, peer.steps[-1]))
+            recalls[peer.name] = recall(vectors, report, least[1::2], answer)
             others.append(Competitor(peer.name, lambda at, answer=answer: answer(report[at])))
         times = race([ours, exact, *others], range(len(report)), rounds)
     middle = medians(times)
     mine = middle.pop("lists")
-    yield at_least(f"{what}: recall@10", found["lists"], RECALL, "", bar=1.0)
+    yield at_least(f"{what}: recall@10", recalls["lists"], RECALL, "", bar=1.0)
     certain = float(np.mean([index.search(question, K, recall=RECALL).certain for question in report]))
     yield plain(f"{what}: answers that are certain", 100 * certain, "%")
     yield at_most(f"{what}: p50", mine, 1.2)
     for name, theirs in middle.items():
-        yield faster(what, mine, theirs, f"{name} ({found[name]:.3f} found)" if name != "exact" else name)
+        yield faster(what, mine, theirs, f"{name} ({recalls[name]:.3f} found)" if name != "exact" else name)
     yield from through_changes(what, index, vectors, report)
 
 
@@ -105,17 +103,13 @@ def recall_of(index: VectorIndex, questions: np.ndarray) -> float:
     return float(np.mean(index.search(questions, K, recall=RECALL).scores >= least))
 
 
-def share(vectors: np.ndarray, questions: np.ndarray, least: np.ndarray, who: Competitor) -> float:
-    found = np.stack([who.ask(at) for at in range(len(questions))])
-    return reached(vectors, questions, least, found)
+def recalled(index: VectorIndex) -> Answer:
+    return lambda question: index.search(question, K, recall=RECALL).ids
 
 
-def part(vectors: np.ndarray, questions: np.ndarray, least: np.ndarray, answer: Answer) -> float:
-    return reached(vectors, questions, least, np.stack([answer(question) for question in questions]))
-
-
-def reached(vectors: np.ndarray, questions: np.ndarray, least: np.ndarray, ids: np.ndarray) -> float:
-    """Return the part of the ids whose scores are among the best; what float32 cannot tell apart counts."""
+def recall(vectors: np.ndarray, questions: np.ndarray, least: np.ndarray, answer: Answer) -> float:
+    """Return the part of the answered ids whose scores are among the best; what float32 cannot tell apart counts."""
+    ids = np.stack([answer(question) for question in questions])
     scores = np.einsum("qkd,qd->qk", vectors[ids.astype(np.int64)], questions)
     return float(np.mean(scores >= least[:, None] - 1e-6))
 
@@ -131,15 +125,15 @@ def enlarged(n: int) -> tuple[np.ndarray, np.ndarray] | None:
     documents, questions = map(_core.unit_rows, both)
     rng = np.random.default_rng(5)
     near = np.argpartition(-(documents @ documents.T), NEIGHBOURS + 1, axis=1)[:, : NEIGHBOURS + 1]
-    made = np.empty((n, documents.shape[1]), np.float32)
-    for at in range(0, n, 50_000):
-        count = min(50_000, n - at)
+    rows = np.empty((n, documents.shape[1]), np.float32)
+    for start in range(0, n, 50_000):
+        count = min(50_000, n - start)
         of = rng.integers(0, len(documents), count)
-        one, other, third = (documents[near[of, rng.integers(0, NEIGHBOURS + 1, count)]] for _ in range(3))
+        towards, minuend, subtrahend = (documents[near[of, rng.integers(0, NEIGHBOURS + 1, count)]] for _ in range(3))
         weight, step = rng.random((count, 1), dtype=np.float32), rng.standard_normal((count, 1), dtype=np.float32)
         base = documents[of]
-        made[at : at + count] = base + weight / 2 * (one - base) + step / 2 * (other - third)
-    return _core.unit_rows(made), questions
+        rows[start : start + count] = base + weight / 2 * (towards - base) + step / 2 * (minuend - subtrahend)
+    return _core.unit_rows(rows), questions
 
 
 def drawn(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -151,10 +145,10 @@ def drawn(n: int) -> tuple[np.ndarray, np.ndarray]:
     inner += outer[rng.integers(0, 200, 5_000)]
 
     def draw(count: int) -> np.ndarray:
-        made = rng.standard_normal((count, D), dtype=np.float32) * fall
-        made *= np.float32(0.9)
-        made += inner[rng.integers(0, 5_000, count)]
-        return _core.unit_rows(made)
+        rows = rng.standard_normal((count, D), dtype=np.float32) * fall
+        rows *= np.float32(0.9)
+        rows += inner[rng.integers(0, 5_000, count)]
+        return _core.unit_rows(rows)
 
     return draw(n), draw(400)
 
@@ -176,24 +170,18 @@ def faiss_lists(vectors: np.ndarray) -> Peer:
     index = lib.index_factory(D, f"IVF{count},Flat", lib.METRIC_INNER_PRODUCT)
     index.train(vectors[:: max(1, len(vectors) // (40 * count))])
     index.add(vectors)
-
-    def answer(step: int) -> Answer:
-        how = lib.SearchParametersIVF(nprobe=step)
-        return lambda question: index.search(question[None], K, params=how)[1][0]
-
-    return Peer("faiss IVF", PROBES, answer)
+    return Peer("faiss IVF", PROBES, lambda step: in_faiss(index, lib.SearchParametersIVF(nprobe=step)))
 
 
 def faiss_graph(vectors: np.ndarray) -> Peer:
     lib: Any = importlib.import_module("faiss")
     index = lib.IndexHNSWFlat(D, 32, lib.METRIC_INNER_PRODUCT)
     index.add(vectors)
+    return Peer("faiss HNSW", VISITS, lambda step: in_faiss(index, lib.SearchParametersHNSW(efSearch=step)))
 
-    def answer(step: int) -> Answer:
-        how = lib.SearchParametersHNSW(efSearch=step)
-        return lambda question: index.search(question[None], K, params=how)[1][0]
 
-    return Peer("faiss HNSW", VISITS, answer)
+def in_faiss(index: Any, parameters: Any) -> Answer:
+    return lambda question: index.search(question[None], K, params=parameters)[1][0]
 
 
 def usearch_graph(vectors: np.ndarray) -> Peer:

@@ -192,10 +192,10 @@ def real(n: int, bars: dict[str, float], *, offset: float = 0) -> Callable[[str]
         both, rng = embeddings(), np.random.default_rng(2)
         if both is None:
             return None
-        docs, asked = both
+        docs, queries = both
         a, b, c = (docs[rng.integers(0, len(docs), n)] for _ in range(3))
         common = offset * rng.standard_normal(docs.shape[1]).astype(np.float32) / np.float32(np.sqrt(docs.shape[1]))
-        questions = _core.unit_rows(asked + common)
+        questions = _core.unit_rows(queries + common)
         rows = _core.unit_rows(a + np.float32(0.5) * (b - c) + common)
         return Case(name, rows, questions[:, np.newaxis], bars=bars)
 

@@ -29,15 +29,6 @@ MOST_CALLS_OF_EXPLAIN = 400
 
 
 @pytest.fixture(scope="module")
-def steps(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(request.config.rootpath / "benches"))
-        import steps
-
-        yield steps
-
-
-@pytest.fixture(scope="module")
 def searches(steps, tmp_path_factory):
     with steps.Searches(tmp_path_factory.mktemp("steps") / "vault.db") as made:
         yield made

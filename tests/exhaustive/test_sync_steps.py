@@ -11,15 +11,6 @@ LIMITS = {
 
 
 @pytest.fixture(scope="module")
-def steps(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(request.config.rootpath / "benches"))
-        import steps
-
-        yield steps
-
-
-@pytest.fixture(scope="module")
 def syncs(steps, tmp_path_factory):
     with steps.Syncs(tmp_path_factory.mktemp("steps") / "vault.db") as syncs:
         yield syncs

@@ -115,6 +115,14 @@ def test_an_index_without_lists_searches_exactly_with_any_recall() -> None:
     assert again.search(query, 5, recall=0.5).ids.tolist() == ids.tolist()
 
 
+def test_no_query_has_no_result() -> None:
+    index = VectorIndex(24)
+    index.add(clustered(500))
+    nothing = index.search(np.empty((0, 24)), 5, recall=0.9)
+    assert nothing.ids.shape == nothing.scores.shape == index.search(np.empty((0, 24)), 5)[0].shape
+    assert nothing.certain.shape == (0,)
+
+
 def test_an_empty_index_and_equal_vectors_have_lists_too() -> None:
     index = VectorIndex(3)
     assert index.optimize() == 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from septet import _core
 from septet.errors import StoreError, VectorError
-from septet.index.checks import LARGEST_ID, Metric, Rows
+from septet.index.checks import LARGEST_ID, ApproximateNearest, Metric, Rows
 from septet.inputs.arguments import shown
 from septet.model.arrays import AppendBuffer
 
@@ -240,6 +240,19 @@ class State(NamedTuple):
                 row = int(positions[at])
                 rows[at] = self.base.read(row, row + 1)[0]
         return rows
+
+    def probed(
+        self, queries: Rows, k: int, recall: float, allowed: NDArray[np.bool_] | None, *, many: bool
+    ) -> ApproximateNearest:
+        """Search the lists for each query; see `VectorIndex.search`."""
+        probes = [self.codes.probe(query, self.rows, k, recall, allowed) for query in queries]
+        if not many:
+            return ApproximateNearest(self.names.at(probes[0][0]), *probes[0][1:])
+        shape = len(probes), len(probes[0][0]) if probes else 0
+        positions = np.array([positions for positions, _, _ in probes], np.int64).reshape(shape)
+        scores = np.array([scores for _, scores, _ in probes], np.float64).reshape(shape)
+        certain = np.array([certain for *_, certain in probes], np.bool_)
+        return ApproximateNearest(self.names.at(positions), scores, certain)
 
     def added(self, rows: Rows, names: VectorNames) -> State:
         """Return the state with vectors appended; only one thread may add to a state."""

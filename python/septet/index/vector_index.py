@@ -292,11 +292,7 @@ class VectorIndex:
                 nearest = [(names.at(positions), scores) for positions, scores in results]
                 return nearest if many else nearest[0]
             if share is not None:
-                probes = [codes.probe(row, rows, k, share, allowed) for row in queries]
-                if not many:
-                    return ApproximateNearest(names.at(probes[0][0]), *probes[0][1:])
-                best, scores, certain = (np.array(part) for part in zip(*probes, strict=True))
-                return ApproximateNearest(names.at(best), scores, certain)
+                return state.probed(queries, k, share, allowed, many=many)
             if many:
                 best, scores = codes.top_k_batch(queries, rows, k, allowed, threads=workers)
             else:

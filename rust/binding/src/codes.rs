@@ -106,8 +106,7 @@ impl Codes {
         let alive = alive.map(|alive| alive.bytes()).transpose()?;
         let alive = alive.as_ref().map(Input::slice).transpose()?;
         let (threads, rows) = (thread_count(threads)?, rows.rows()?);
-        let make = if absorb { vectors::Codes::absorbed } else { vectors::Codes::arranged };
-        let codes = py.detach(|| make(&self.0, rows, alive, threads));
+        let codes = py.detach(|| self.0.arranged(rows, alive, absorb, threads));
         Ok(Self(checked([self.0.source(), rows.source().cloned()], codes)?))
     }
 

@@ -7,7 +7,7 @@ use super::best::Best;
 use super::keep::Kept;
 use super::kernel::Kernel;
 use super::line::{LINE, lines};
-use super::lists::{Lean, narrowed, probe};
+use super::lists::{Budget, candidate_runs, probe};
 use super::published::Published;
 use super::quantise::{CodedQuery, Shift};
 use super::scan::Task;
@@ -116,7 +116,7 @@ pub fn probe_coded<'a>(
             check(codes, &published, Rows::new(query, 1, query.len())?, rows, request)?;
             return Ok((top_k_of_few(query, rows, request.k, request.mask)?, true));
         }
-        let (hits, certain) = leant(codes, query, rows, request, lists.lean(recall))?;
+        let (hits, certain) = probe_within(codes, query, rows, request, lists.budget(recall))?;
         if hits.rows.len() >= request.k.min(allowed) {
             return Ok((hits, certain));
         }
@@ -125,18 +125,18 @@ pub fn probe_coded<'a>(
 }
 
 /// As [`probe_coded`], with the leaning of a search.
-pub(super) fn leant(
+pub(super) fn probe_within(
     codes: &Codes,
     query: &[f32],
     rows: Pieces<'_>,
     request: Request<'_>,
-    lean: Lean,
+    budget: Budget,
 ) -> Result<(Hits, bool)> {
     let queries = Rows::new(query, 1, query.len())?;
     let Some((task, mut best)) = begin(codes, queries, rows, request)? else { return Ok((Hits::default(), true)) };
     if let (Some(lists), Some(mut best), true) = (task.rows.lists.clone(), best.pop(), task.queries[0].unit > 0.0) {
         let learns = task.k <= MOST_LEARNT && rows.are_in_memory();
-        let probed = if lean.doubt > 0.0 { probe(&task, &lists, &mut best, lean, learns)? } else { None };
+        let probed = if budget.misses > 0.0 { probe(&task, &lists, &mut best, budget, learns)? } else { None };
         if let Some(certain) = probed {
             return Ok((best.hits(), certain));
         }
@@ -203,7 +203,7 @@ fn search_from(
     let learns = queries.n() == 1 && k <= MOST_LEARNT && rows.are_in_memory();
     let (floor, guess) = match (task.rows.lists.clone(), &mut *best) {
         (Some(lists), [best]) if best.unit() > 0.0 => {
-            let (floor, runs) = narrowed(&task, &lists, best, learns);
+            let (floor, runs) = candidate_runs(&task, &lists, best, learns);
             task.runs = Some(runs);
             (floor, f32::NEG_INFINITY)
         }

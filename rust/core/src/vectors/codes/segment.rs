@@ -184,7 +184,7 @@ impl Segment {
     }
 
     /// These rows of the whole, from the codes of two segments of one centre: each row's is the second, and its place.
-    pub(super) fn woven(rows: Vec<u32>, from: [&Self; 2], places: &[(bool, u32)], lines: usize) -> Self {
+    pub(super) fn gathered(rows: Vec<u32>, from: [&Self; 2], places: &[(bool, u32)], lines: usize) -> Self {
         let of = |&(second, at): &(bool, u32)| (&from[usize::from(second)].coded, at as usize);
         let plane = |plane: fn(&Coded) -> &Array<Line>| {
             let mut all = Vec::with_capacity(places.len() * lines);

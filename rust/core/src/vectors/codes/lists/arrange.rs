@@ -10,8 +10,8 @@ use super::super::kernel::Kernel;
 use super::super::line::lines;
 use super::super::published::Published;
 use super::super::segment::Segment;
-use super::cluster::{LEAST, MOST, Means, USUAL, gathered, mean, split};
-use super::trial::Trial;
+use super::calibration::Calibration;
+use super::cluster::{MAX_ROWS, MIN_ROWS, Means, TARGET_ROWS, gathered, mean, split};
 use super::{List, Lists};
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -20,7 +20,7 @@ use crate::vectors::{Mask, Pieces, Rows, dot, square_distance};
 /// Lists whose rows are compared with the parts of a split list, as some of them may be nearer to one of these.
 const NEIGHBOURS: usize = 4;
 /// Lists of a segment.
-const TOGETHER: usize = 64;
+const PER_SEGMENT: usize = 64;
 
 /// A list in the making.
 #[derive(Clone, Default)]
@@ -46,28 +46,18 @@ impl Codes {
         published.len() - published.lists.as_ref().map_or(0, |lists| lists.rows)
     }
 
-    /// The codes of the same rows in lists, for searches that do not read all of them; dead rows are left out.
+    /// Arrange the codes of the same rows in lists, for searches that do not read all of them; dead rows are left out.
+    ///
+    /// With `absorb`, lists that exist take in the rows that were added since.
     ///
     /// # Errors
     /// [`Error::Length`] for rows or a mask that do not fit; [`Error::File`] when a row cannot be read.
-    pub fn arranged(&self, rows: Pieces<'_>, alive: Option<Mask<'_>>, threads: Option<usize>) -> Result<Self> {
-        self.listing(rows, alive, threads, false)
-    }
-
-    /// As [`Codes::arranged`], where lists that are there take in the rows that were added since.
-    ///
-    /// # Errors
-    /// As [`Codes::arranged`].
-    pub fn absorbed(&self, rows: Pieces<'_>, alive: Option<Mask<'_>>, threads: Option<usize>) -> Result<Self> {
-        self.listing(rows, alive, threads, true)
-    }
-
-    fn listing(
+    pub fn arranged(
         &self,
         rows: Pieces<'_>,
         alive: Option<Mask<'_>>,
+        absorb: bool,
         threads: Option<usize>,
-        absorbs: bool,
     ) -> Result<Self> {
         let (published, n) = (self.published(), rows.n());
         let listed = published.lists.as_ref().map_or(0, |lists| lists.rows);
@@ -84,17 +74,17 @@ impl Codes {
         let all =
             u32::try_from(n).map_err(|_| Error::Parameter { what: "rows", wanted: "below 2^32", got: n as f64 })?;
         let living: Vec<u32> = (0..all).filter(lives).collect();
-        let lists = match published.lists.as_ref().filter(|_| absorbs) {
+        let lists = match published.lists.as_ref().filter(|_| absorb) {
             Some(lists) => {
                 let drafts = drafts(&published, lists, lives);
                 let more = &living[living.partition_point(|&row| (row as usize) < lists.rows)..];
-                let trial = lists.trial.clone();
-                let (drafts, old) = (grown(rows, drafts, more, threads)?, &published.segments[..lists.segments]);
-                assembled(rows, drafts, old, self.distances())?.lists(n, self.d(), trial)?
+                let calibration = lists.calibration.clone();
+                let (drafts, old) = (updated(rows, drafts, more, threads)?, &published.segments[..lists.segments]);
+                assembled(rows, drafts, old, self.distances())?.lists(n, self.d(), calibration)?
             }
             None => {
-                let drafts = made(rows, &living, threads)?;
-                assembled(rows, drafts, &[], self.distances())?.lists(n, self.d(), Trial::default())?
+                let drafts = clustered(rows, &living, threads)?;
+                assembled(rows, drafts, &[], self.distances())?.lists(n, self.d(), Calibration::default())?
             }
         };
         let codes = Self {
@@ -103,17 +93,17 @@ impl Codes {
             appending: Mutex::default(),
             published: Mutex::new(Arc::new(lists)),
         };
-        if absorbs && published.lists.is_some() { Ok(codes) } else { codes.tried(rows, &living, threads) }
+        if absorb && published.lists.is_some() { Ok(codes) } else { codes.calibrated(rows, &living, threads) }
     }
 
-    /// These new codes with the trial of their lists.
-    fn tried(self, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
-        let trial = Trial::of(&self, rows, living, threads)?;
+    /// These new codes with the calibration of their lists.
+    fn calibrated(self, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
+        let calibration = Calibration::of(&self, rows, living, threads)?;
         {
             let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
             let published = Arc::make_mut(&mut published);
             if let Some(lists) = published.lists.take().and_then(Arc::into_inner) {
-                published.lists = Some(Arc::new(Lists { trial, ..lists }));
+                published.lists = Some(Arc::new(Lists { calibration, ..lists }));
             }
         }
         Ok(self)
@@ -128,9 +118,9 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn lists(self, rows: usize, d: usize, trial: Trial) -> Result<Published> {
+    fn lists(self, rows: usize, d: usize, calibration: Calibration) -> Result<Published> {
         let Self { segments, lists, means } = self;
-        let lists = Lists::new(rows, segments.len(), lists, means, d, trial)?;
+        let lists = Lists::new(rows, segments.len(), lists, means, d, calibration)?;
         Ok(Published { lists: Some(Arc::new(lists)), segments })
     }
 }
@@ -151,7 +141,7 @@ fn assembled(rows: Pieces<'_>, mut drafts: Vec<Draft>, old: &[Arc<Segment>], dis
         }
         all.segments.push(match old.get(group[0].home) {
             Some(old) if old.rows().is_some_and(|rows| **rows == *order) => Arc::clone(old),
-            Some(old) => Arc::new(rewoven(rows, order, old, form)?),
+            Some(old) => Arc::new(rebuilt(rows, order, old, form)?),
             None => {
                 let data = gathered(rows, &order)?;
                 let centre = Arc::new(Centre::at(mean(&data, d)));
@@ -164,7 +154,7 @@ fn assembled(rows: Pieces<'_>, mut drafts: Vec<Draft>, old: &[Arc<Segment>], dis
 }
 
 /// The segment with other rows: codes of those that it has are copied.
-fn rewoven(rows: Pieces<'_>, order: Vec<u32>, old: &Segment, form: (Kernel, bool)) -> Result<Segment> {
+fn rebuilt(rows: Pieces<'_>, order: Vec<u32>, old: &Segment, form: (Kernel, bool)) -> Result<Segment> {
     let known: FxHashMap<u32, u32> = old.rows().into_iter().flat_map(|rows| rows.iter().copied()).zip(0..).collect();
     let fresh: Vec<u32> = order.iter().copied().filter(|row| !known.contains_key(row)).collect();
     let data = gathered(rows, &fresh)?;
@@ -173,7 +163,7 @@ fn rewoven(rows: Pieces<'_>, order: Vec<u32>, old: &Segment, form: (Kernel, bool
     let mut next = 0..;
     let place = |row: &u32| known.get(row).map_or_else(|| (true, next.next().unwrap_or(0)), |&at| (false, at));
     let places: Vec<(bool, u32)> = order.iter().map(place).collect();
-    Ok(Segment::woven(order, [old, &fresh], &places, lines(rows.d())))
+    Ok(Segment::gathered(order, [old, &fresh], &places, lines(rows.d())))
 }
 
 impl Draft {
@@ -214,29 +204,29 @@ fn drafts(published: &Published, lists: &Lists, lives: impl Fn(&u32) -> bool) ->
 }
 
 /// Lists of all rows.
-fn made(rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Vec<Draft>> {
+fn clustered(rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Vec<Draft>> {
     if living.is_empty() {
         return Ok(Vec::new());
     }
-    let means = Means::learnt(rows, living, USUAL, threads)?;
+    let means = Means::learnt(rows, living, TARGET_ROWS, threads)?;
     let mut drafts: Vec<Draft> = means.each().map(|mean| Draft { centre: mean.to_vec(), ..Draft::default() }).collect();
     for (&row, mean) in living.iter().zip(means.nearest(rows, living, threads)?) {
         drafts[mean as usize].rows.push(row);
     }
-    let mut drafts = grown(rows, drafts, &[], threads)?;
+    let mut drafts = updated(rows, drafts, &[], threads)?;
     let (d, all): (_, Vec<u32>) = (rows.d(), (0..drafts.len() as u32).collect());
     let data: Vec<f32> = drafts.iter().flat_map(|draft| &draft.centre).copied().collect();
     let means = Pieces::from(Rows::new(&data, all.len(), d)?);
-    let homes = Means::learnt(means, &all, TOGETHER, threads)?.nearest(means, &all, threads)?;
+    let homes = Means::learnt(means, &all, PER_SEGMENT, threads)?.nearest(means, &all, threads)?;
     drafts.iter_mut().zip(homes).for_each(|(draft, home)| draft.home = home as usize);
     Ok(drafts)
 }
 
 /// Lists with more rows: small ones are dissolved, each loose row goes to the nearest list, large ones are split, and
 /// rows of lists nearby move to the parts where these are nearer.
-fn grown(rows: Pieces<'_>, mut drafts: Vec<Draft>, more: &[u32], threads: Option<usize>) -> Result<Vec<Draft>> {
+fn updated(rows: Pieces<'_>, mut drafts: Vec<Draft>, more: &[u32], threads: Option<usize>) -> Result<Vec<Draft>> {
     let mut loose = more.to_vec();
-    let is_large_enough = |draft: &Draft| draft.rows.len() >= LEAST;
+    let is_large_enough = |draft: &Draft| draft.rows.len() >= MIN_ROWS;
     if drafts.iter().any(is_large_enough) {
         let (stay, small): (Vec<Draft>, Vec<Draft>) = drafts.into_iter().partition(is_large_enough);
         loose.extend(small.into_iter().flat_map(|draft| draft.rows));
@@ -252,7 +242,7 @@ fn grown(rows: Pieces<'_>, mut drafts: Vec<Draft>, more: &[u32], threads: Option
             drafts[home as usize].rows.push(row);
         }
     }
-    let (large, drafts): (Vec<Draft>, Vec<Draft>) = drafts.into_iter().partition(|draft| draft.rows.len() > MOST);
+    let (large, drafts): (Vec<Draft>, Vec<Draft>) = drafts.into_iter().partition(|draft| draft.rows.len() > MAX_ROWS);
     let mut parts = Vec::new();
     for Draft { rows: list, home, .. } in large {
         let mut own = Vec::new();

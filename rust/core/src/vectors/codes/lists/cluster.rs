@@ -12,10 +12,10 @@ use crate::simd::Level;
 use crate::vectors::{Pieces, Rows};
 
 /// Rows of a list of ordinary size.
-pub(super) const USUAL: usize = 96;
+pub(super) const TARGET_ROWS: usize = 96;
 /// Rows of a list that is split, and of one that is dissolved.
-pub(super) const MOST: usize = 256;
-pub(super) const LEAST: usize = 12;
+pub(super) const MAX_ROWS: usize = 256;
+pub(super) const MIN_ROWS: usize = 12;
 /// Rows per list that the means are learnt from, and rounds.
 const SAMPLE: usize = 20;
 const ROUNDS: usize = 5;
@@ -46,16 +46,19 @@ impl Means {
         let mut data = gathered(rows, &first)?;
         for _ in 0..ROUNDS {
             let nearest = Self::new(data.clone(), d)?.nearest(rows, &sample, threads)?;
-            let (mut sums, mut counts) = (vec![0.0_f32; data.len()], vec![0_u32; count]);
+            let (mut sums, mut counts) = (vec![0.0_f64; data.len()], vec![0_u32; count]);
             let mut buffer = Vec::new();
             for (&row, &mean) in sample.iter().zip(&nearest) {
                 counts[mean as usize] += 1;
                 let sum = &mut sums[mean as usize * d..][..d];
-                sum.iter_mut().zip(rows.row(row as usize, &mut buffer)?).for_each(|(sum, x)| *sum += x);
+                sum.iter_mut().zip(rows.row(row as usize, &mut buffer)?).for_each(|(sum, &x)| *sum += f64::from(x));
             }
             for (mean, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
                 let sum = &sums[mean * d..][..d];
-                data[mean * d..][..d].iter_mut().zip(sum).for_each(|(mean, sum)| *mean = sum / count as f32);
+                data[mean * d..][..d]
+                    .iter_mut()
+                    .zip(sum)
+                    .for_each(|(mean, sum)| *mean = (sum / f64::from(count)) as f32);
             }
         }
         Self::new(data, d)
@@ -176,9 +179,9 @@ pub(super) fn mean(data: &[f32], d: usize) -> Vec<f32> {
     sums.iter().map(|sum| (sum / count) as f32).collect()
 }
 
-/// Divide a large list into lists of at most [`MOST`] rows, each in two by 2-means, equal rows anyhow.
+/// Divide a large list into lists of at most [`MAX_ROWS`] rows, each in two by 2-means, equal rows anyhow.
 pub(super) fn split(rows: Pieces<'_>, list: Vec<u32>, into: &mut Vec<Vec<u32>>) -> Result<()> {
-    if list.len() <= MOST {
+    if list.len() <= MAX_ROWS {
         into.push(list);
         return Ok(());
     }
@@ -188,8 +191,8 @@ pub(super) fn split(rows: Pieces<'_>, list: Vec<u32>, into: &mut Vec<Vec<u32>>) 
     let middle = mean(&data, d);
     let away = |from: &[f32], i: usize| level.dot(row(i), row(i)) - 2.0 * level.dot(row(i), from);
     let farthest = |from: &[f32]| (0..list.len()).max_by(|&a, &b| away(from, a).total_cmp(&away(from, b))).unwrap_or(0);
-    let one = farthest(&middle);
-    let mut ends = [row(one).to_vec(), row(farthest(row(one))).to_vec()];
+    let end = farthest(&middle);
+    let mut ends = [row(end).to_vec(), row(farthest(row(end))).to_vec()];
     let mut sides = vec![false; list.len()];
     for _ in 0..SPLIT_ROUNDS {
         let squares = ends.each_ref().map(|end| level.dot(end, end));
@@ -203,7 +206,7 @@ pub(super) fn split(rows: Pieces<'_>, list: Vec<u32>, into: &mut Vec<Vec<u32>>) 
     let (ones, others): (Vec<_>, Vec<_>) = list.iter().zip(&sides).partition(|(_, side)| **side);
     let side = |of: Vec<(&u32, &bool)>| of.into_iter().map(|(&row, _)| row).collect::<Vec<u32>>();
     let (mut ones, mut others) = (side(ones), side(others));
-    if ones.len().min(others.len()) * MOST < list.len() {
+    if ones.len().min(others.len()) * MAX_ROWS < list.len() {
         // Hardly a division: equal rows, or a few outliers.
         others = list;
         ones = others.split_off(others.len() / 2);

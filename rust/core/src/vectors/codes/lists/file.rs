@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::Codes;
 use super::super::file::damaged;
 use super::super::segment::Segment;
-use super::trial::Trial;
+use super::calibration::Calibration;
 use super::{List, Lists};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::Result;
@@ -14,14 +14,14 @@ impl Lists {
     /// Write lists as columns of a file, their names behind a prefix; `segments` begin with theirs.
     pub(in super::super) fn write(&self, to: &mut ArrayWriter, prefix: &str, segments: &[Arc<Segment>]) -> Result<()> {
         let name = |name: &str| format!("{prefix}{name}");
-        to.column::<u64>(&name("rows"), &[self.rows as u64, self.segments as u64, self.trial.rows as u64])?;
+        to.column::<u64>(&name("rows"), &[self.rows as u64, self.segments as u64, self.calibration.rows as u64])?;
         to.begin::<u32>(&name("order"))?;
         segments[..self.segments].iter().try_for_each(|list| list.rows().map_or(Ok(()), |rows| to.put(rows)))?;
         let run = |list: &List| [list.segment, list.from, list.to];
         to.column::<u32>(&name("runs"), &self.lists.iter().flat_map(run).collect::<Vec<_>>())?;
         let extent = |list: &List| [list.square, list.spread, list.reach];
         to.column::<f32>(&name("extents"), &self.lists.iter().flat_map(extent).collect::<Vec<_>>())?;
-        to.column::<f32>(&name("trial"), &[&[self.trial.scale], &*self.trial.recalls].concat())?;
+        to.column::<f32>(&name("calibration"), &[&[self.calibration.scale], &*self.calibration.recalls].concat())?;
         to.column::<f32>(&name("means"), &self.means)?;
         self.centres.write(to, &name("centres/"), self.len())
     }
@@ -39,18 +39,18 @@ impl Lists {
         let order: Array<u32> = file.column(&name("order"))?;
         let runs: Array<u32> = file.column(&name("runs"))?;
         let extents: Array<f32> = file.column(&name("extents"))?;
-        let trial: Array<f32> = file.column(&name("trial"))?;
+        let calibration: Array<f32> = file.column(&name("calibration"))?;
         let means: Array<f32> = file.column(&name("means"))?;
         let centres = Codes::open(file, &name("centres/"))?;
         let small = |count: u64| u32::try_from(count).map(|count| count as usize).map_err(|_| damaged());
-        let [rows, segments, tried] = *counts else { return Err(damaged()) };
-        let (rows, segments, tried) = (small(rows)?, small(segments)?, small(tried)?);
+        let [rows, segments, calibrated] = *counts else { return Err(damaged()) };
+        let (rows, segments, calibrated) = (small(rows)?, small(segments)?, small(calibrated)?);
         let ((runs, rest), (extents, others)) = (runs.as_chunks::<3>(), extents.as_chunks::<3>());
-        let Some((&scale, recalls)) = trial.split_first() else { return Err(damaged()) };
+        let Some((&scale, recalls)) = calibration.split_first() else { return Err(damaged()) };
         let n = runs.len();
         let fit = rest.is_empty() && others.is_empty() && extents.len() == n && centres.len() == n;
         let wide = centres.d() == d && centres.distances() && means.len() == n.saturating_mul(d);
-        let finite = trial.iter().chain(extents.as_flattened()).chain(&*means).all(|x| x.is_finite());
+        let finite = calibration.iter().chain(extents.as_flattened()).chain(&*means).all(|x| x.is_finite());
         if !fit || !wide || !finite || scale < 0.0 || order.iter().any(|&row| row as usize >= rows) {
             return Err(damaged());
         }
@@ -63,8 +63,8 @@ impl Lists {
             reach,
         };
         let lists = runs.iter().zip(extents).map(list).collect();
-        let trial = Trial { rows: tried, scale, recalls: recalls.to_vec() };
-        Ok(Some((Self { rows, segments, means, centres, lists, trial }, order)))
+        let calibration = Calibration { rows: calibrated, scale, recalls: recalls.to_vec() };
+        Ok(Some((Self { rows, segments, means, centres, lists, calibration }, order)))
     }
 
     /// True if the lists are the rows of their segments, one behind the other.

@@ -3,7 +3,7 @@
 //! A list knows its mean `c`, the mean square `R^2` of its rows' distances from it, and the largest of them, `m`. For a
 //! query `q` the scores of its rows lie about `q . c` and at most `|q| m` above it, which rules lists out for certain.
 //! Far fewer can hold a row that reaches a score `t` by chance: their rows' scores are taken as normal, with deviation
-//! `s |q| R`, where `s` is measured when the lists are built ([`trial`]). So a list of `n` rows is expected to hold
+//! `s |q| R`, where `s` is measured when the lists are built ([`calibration`]). So a list of `n` rows is expected to hold
 //! `n Q((t - q . c) / (s |q| R))` better ones, and a search ends when all lists left are expected to hold few ([`probe`]).
 //!
 //! By distance the scores are `|q|^2 - |q - x|^2` over 2, which lie about `(|q|^2 - |q - c|^2 - R^2) / 2`, and `|q - c|`
@@ -12,12 +12,12 @@
 //! Lists near each other are neighbours in one segment, so that a search that reads all of them reads long runs.
 
 mod arrange;
+mod calibration;
 mod cluster;
 mod file;
 mod probe;
 #[cfg(test)]
 mod tests;
-mod trial;
 
 use super::Codes;
 use super::kernel::Kernel;
@@ -28,12 +28,12 @@ use crate::arrays::Array;
 use crate::error::Result;
 use crate::simd::Level;
 use crate::vectors::{Rows, dot};
-use trial::Trial;
+use calibration::Calibration;
 
-pub(super) use probe::{Lean, narrowed, probe};
+pub(super) use probe::{Budget, candidate_runs, probe};
 
 /// Deviations above the mean score that promise a good row.
-const PROMISE: f32 = 2.0;
+const OPTIMISM: f32 = 2.0;
 
 /// The lists of the first segments of some codes.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Lists {
     centres: Codes,
     /// In the order of their rows.
     lists: Vec<List>,
-    trial: Trial,
+    calibration: Calibration,
 }
 
 /// A list: a run of a segment's rows, and their extent.
@@ -87,15 +87,22 @@ impl Lists {
     }
 
     /// Lists with their means, one behind the other.
-    fn new(rows: usize, segments: usize, lists: Vec<List>, means: Vec<f32>, d: usize, trial: Trial) -> Result<Self> {
+    fn new(
+        rows: usize,
+        segments: usize,
+        lists: Vec<List>,
+        means: Vec<f32>,
+        d: usize,
+        calibration: Calibration,
+    ) -> Result<Self> {
         let centres = Codes::of_distances(d)?;
         centres.append(Rows::new(&means, lists.len(), d)?)?;
-        Ok(Self { rows, segments, means: means.into(), centres, lists, trial })
+        Ok(Self { rows, segments, means: means.into(), centres, lists, calibration })
     }
 
-    /// The leaning of a search that is to find this share of the best rows.
-    pub(super) fn lean(&self, recall: f64) -> Lean {
-        Lean { doubt: self.trial.doubt(recall), scale: self.trial.scale }
+    /// The budget of a search that is to find this share of the best rows.
+    pub(super) fn budget(&self, recall: f64) -> Budget {
+        Budget { misses: self.calibration.misses(recall), scale: self.calibration.scale }
     }
 
     /// Estimate the scores of every list, in their order.
@@ -127,8 +134,10 @@ impl Lists {
                     } else {
                         (middle, length, middle + error + length * list.reach)
                     };
-                    // The roundings of these few steps are fewer.
+                    // More than the roundings of these few steps.
                     let upper = upper + (upper.abs() + square + list.square) * (16.0 * f32::EPSILON);
+                    // Beyond float32 nothing is known.
+                    let upper = if upper.is_nan() { f32::INFINITY } else { upper };
                     let deviation = (scale * away * list.spread.sqrt()).max(f32::MIN_POSITIVE);
                     estimates.push(Estimate { list: estimates.len() as u32, mean, deviation, upper });
                 }
@@ -156,9 +165,9 @@ impl List {
 }
 
 impl Estimate {
-    /// The number that lists are compared by before a score is known.
+    /// An optimistic score of its rows, to compare lists by before a score is known.
     fn promise(&self) -> f32 {
-        self.mean + PROMISE * self.deviation
+        self.mean + OPTIMISM * self.deviation
     }
 
     /// The probability that a row of the list reaches a score.
@@ -173,5 +182,9 @@ impl Estimate {
 fn tail(z: f32) -> f32 {
     let x = z.abs();
     let upper = (-x * x / 2.0).exp() / ((0.661 * x + 0.339 * (x * x + 5.51).sqrt()) * std::f32::consts::TAU.sqrt());
-    if z.is_nan() || z < 0.0 { 1.0 - upper } else { upper }
+    match z {
+        _ if z.is_nan() => 1.0,
+        _ if z < 0.0 => 1.0 - upper,
+        _ => upper,
+    }
 }

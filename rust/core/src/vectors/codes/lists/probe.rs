@@ -14,15 +14,15 @@ const STEP: usize = 8;
 const ROOM: usize = 1 << 16;
 /// The part of what a search may leave out that is left out list by list, as too little to come back to.
 const NOTHING: f32 = 0.05;
-
 /// Where more than one in this many lists is to be read, all are.
 const MOST_PART: usize = 3;
 
 /// The rows that a search may miss.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Lean {
+pub(in super::super) struct Budget {
     /// Better rows that lists left unread may be expected to hold, by the number of rows wanted.
-    pub(in super::super) doubt: f32,
+    pub(in super::super) misses: f32,
+    /// As of a `Calibration`.
     pub(in super::super) scale: f32,
 }
 
@@ -44,20 +44,34 @@ pub(in super::super) fn probe(
     task: &Task,
     lists: &Lists,
     best: &mut Best<'_>,
-    lean: Lean,
+    budget: Budget,
     learns: bool,
 ) -> Result<Option<bool>> {
-    let mut left = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, lean.scale);
+    let mut left = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, budget.scale);
     let mut search = Search::new(task, lists, best, learns);
     let first = promising(&mut left);
     search.read(left.drain(..first));
     for (segment, part) in task.rows.segments.iter().enumerate().skip(lists.segments) {
-        search.scan(&Chunk { segment, rows: 0..part.below(task.n) });
+        let chunk = Chunk { segment, rows: 0..part.below(task.n) };
+        task.scan(&chunk, 0..1, &mut search.keep, &mut search.scratch);
     }
     let mut floor = search.learn();
+    if floor == f32::NEG_INFINITY {
+        left.sort_unstable_by(|a, b| b.promise().total_cmp(&a.promise()));
+    }
+    // A filter may leave few rows of a list: without k rows there is no score to reach.
+    let mut more = first;
+    while floor == f32::NEG_INFINITY && !left.is_empty() {
+        if MOST_PART * more > lists.len() {
+            return Ok(None);
+        }
+        search.read(left.drain(..more.min(left.len())));
+        floor = search.learn();
+        more *= 2;
+    }
     // The highest bound of those that were left out for good, and what they may hold.
     let (mut upper, mut lost) = (f32::NEG_INFINITY, 0.0);
-    let may_lose = lean.doubt * task.k as f32;
+    let may_lose = budget.misses * task.k as f32;
     let nothing = NOTHING * may_lose / lists.len().max(1) as f32;
     let mut open: Vec<Open> = left.into_iter().map(|estimate| Open { estimate, chance: 1.0, size: None }).collect();
     loop {
@@ -99,8 +113,13 @@ pub(in super::super) fn probe(
 }
 
 /// The runs of lists that can hold one of the best rows, and a floor of these rows' scores, in units of the query.
-pub(in super::super) fn narrowed(task: &Task, lists: &Lists, best: &mut Best<'_>, learns: bool) -> (f32, Vec<Chunk>) {
-    let scale = lists.trial.scale;
+pub(in super::super) fn candidate_runs(
+    task: &Task,
+    lists: &Lists,
+    best: &mut Best<'_>,
+    learns: bool,
+) -> (f32, Vec<Chunk>) {
+    let scale = lists.calibration.scale;
     let estimates = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, scale);
     let mut search = Search::new(task, lists, best, learns);
     let mut order = estimates.clone();
@@ -157,10 +176,6 @@ impl<'a, 'b> Search<'a, 'b> {
     fn new(task: &'a Task, lists: &'a Lists, best: &'a mut Best<'b>, learns: bool) -> Self {
         let (keep, kept, scratch) = ([Keep::new(task.k)], Vec::new(), Scratch::default());
         Self { task, lists, best, learns, keep, kept, scratch }
-    }
-
-    fn scan(&mut self, chunk: &Chunk) {
-        self.task.scan(chunk, 0..1, &mut self.keep, &mut self.scratch);
     }
 
     fn read(&mut self, lists: impl Iterator<Item = Estimate>) {

@@ -59,7 +59,7 @@ proptest! {
         let data = clustered(n, d, seed);
         let rows = Rows::new(&data, n, d).unwrap();
         let plain = if distances { by_distance(rows) } else { coded(rows) };
-        let lists = plain.arranged(rows.into(), None, Some(1)).unwrap();
+        let lists = plain.arranged(rows.into(), None, false, Some(1)).unwrap();
         prop_assert!(lists.lists() > 0 && lists.unlisted() == 0 && lists.len() == n);
         let some: Vec<u8> = (0..n).map(|row| u8::from(row % share == 0)).collect();
         let query: Vec<f32> = data[..d].iter().map(|x| x + 0.01).collect();
@@ -84,7 +84,7 @@ proptest! {
         let all = |n: usize| Rows::new(&data[..n * d], n, d).unwrap();
         let plain = if distances { by_distance(all(n)) } else { coded(all(n)) };
         let codes = if distances { by_distance(all(first)) } else { coded(all(first)) };
-        let mut lists = codes.arranged(all(first).into(), None, Some(1)).unwrap();
+        let mut lists = codes.arranged(all(first).into(), None, false, Some(1)).unwrap();
         let (mut alive, mut n) = (vec![1; first], first);
         for (more, every) in steps {
             lists.append(Rows::new(&data[n * d..(n + more) * d], more, d).unwrap()).unwrap();
@@ -93,7 +93,7 @@ proptest! {
             alive.iter_mut().skip(1).step_by(every).for_each(|alive| *alive = 0);
             for absorbs in [false, true] {
                 if absorbs {
-                    lists = lists.absorbed(all(n).into(), Some(&alive), Some(1)).unwrap();
+                    lists = lists.arranged(all(n).into(), Some(&alive), true, Some(1)).unwrap();
                     prop_assert_eq!(lists.unlisted(), 0);
                 }
                 let request = request(9, Some(&alive), Level::best());
@@ -128,7 +128,7 @@ fn lists_in_a_file_answer_as_those_in_memory_and_take_in_rows() {
     let alive: Vec<u8> = (0..n).map(|row| u8::from(row % 9 != 1)).collect();
     let scratch = Scratch(std::env::temp_dir().join(format!("septet-lists-{}", std::process::id())));
     for make in [coded as fn(Rows<'_>) -> Codes, by_distance] {
-        let lists = make(rows(2_000)).arranged(rows(2_000).into(), Some(&alive[..2_000]), None).unwrap();
+        let lists = make(rows(2_000)).arranged(rows(2_000).into(), Some(&alive[..2_000]), false, None).unwrap();
         lists.append(Rows::new(&data[2_000 * d..2_500 * d], 500, d).unwrap()).unwrap();
         for end in [2_000, 2_500] {
             let file = written(&scratch, |to| lists.write(to, "of/", end).unwrap());
@@ -137,7 +137,7 @@ fn lists_in_a_file_answer_as_those_in_memory_and_take_in_rows() {
             opened.append(Rows::new(&data[end * d..], n - end, d).unwrap()).unwrap();
             let plain = make(rows(n));
             equal(&plain, &opened, rows(n).row(7), rows(n), request(9, Some(&alive), Level::best()));
-            let absorbed = opened.absorbed(rows(n).into(), Some(&alive), None).unwrap();
+            let absorbed = opened.arranged(rows(n).into(), Some(&alive), true, None).unwrap();
             equal(&plain, &absorbed, rows(n).row(7), rows(n), request(9, Some(&alive), Level::best()));
         }
         written(&scratch, |to| assert!(lists.write(to, "", 1_999).is_err()));
@@ -148,11 +148,43 @@ fn lists_in_a_file_answer_as_those_in_memory_and_take_in_rows() {
 fn lists_are_not_searched_with_fewer_rows_than_they_have() {
     let data = clustered(500, 4, 1);
     let rows = Rows::new(&data, 500, 4).unwrap();
-    let lists = coded(rows).arranged(rows.into(), None, None).unwrap();
+    let lists = coded(rows).arranged(rows.into(), None, false, None).unwrap();
     let fewer = Rows::new(&data[..400 * 4], 400, 4).unwrap();
     assert!(top_k_coded(&lists, rows.row(0), fewer, request(3, None, Level::best())).is_err());
     assert!(probe_coded(&lists, rows.row(0), fewer, request(3, None, Level::best()), 0.9).is_err());
-    assert!(lists.absorbed(fewer.into(), None, None).is_err());
+    assert!(lists.arranged(fewer.into(), None, true, None).is_err());
+}
+
+#[test]
+fn rows_of_any_length_are_found_and_certain_only_if_they_are() {
+    let (n, d) = (1_200, 6);
+    for length in [1e-44_f32, 1e-30, 1e-20, 1e20, 1e26, 3e37] {
+        for some in [1, 7] {
+            let mut data = clustered(n, d, 3);
+            data.chunks_mut(d).step_by(some).for_each(|row| row.iter_mut().for_each(|x| *x *= length));
+            let rows = Rows::new(&data, n, d).unwrap();
+            for make in [coded as fn(Rows<'_>) -> Codes, by_distance] {
+                let plain = make(rows);
+                let lists = plain.arranged(rows.into(), None, false, None).unwrap();
+                for row in [0, 1, 8] {
+                    equal(&plain, &lists, rows.row(row), rows, request(9, None, Level::best()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_narrow_filter_reads_lists_until_there_are_enough_rows() {
+    let (n, d) = (20_000, 24);
+    let data = clustered(n, d, 2);
+    let rows = Rows::new(&data, n, d).unwrap();
+    let plain = coded(rows);
+    let lists = plain.arranged(rows.into(), None, false, None).unwrap();
+    for share in [3, 8] {
+        let mask: Vec<u8> = (0..n).map(|row| u8::from(row % share == 0)).collect();
+        equal(&plain, &lists, rows.row(5), rows, request(150, Some(&mask), Level::best()));
+    }
 }
 
 #[test]
@@ -160,7 +192,7 @@ fn equal_rows_and_none_make_lists_too() {
     for n in [0, 1, 5_000] {
         let data = [0.6, 0.8].repeat(n);
         let rows = Rows::new(&data, n, 2).unwrap();
-        let lists = coded(rows).arranged(rows.into(), None, None).unwrap();
+        let lists = coded(rows).arranged(rows.into(), None, false, None).unwrap();
         let (hits, _) = probe_coded(&lists, &[1.0, 0.0], rows, request(7, None, Level::best()), 0.9).unwrap();
         assert_eq!(hits.rows.len(), n.min(7));
         let hits = top_k_coded(&lists, &[1.0, 0.0], rows, request(7, None, Level::best())).unwrap();
@@ -174,7 +206,7 @@ fn a_search_of_lists_reads_few_of_them_and_misses_little() {
     let data = clustered(n, d, 9);
     let rows = Rows::new(&data, n, d).unwrap();
     let plain = coded(rows);
-    let lists = plain.arranged(rows.into(), None, None).unwrap();
+    let lists = plain.arranged(rows.into(), None, false, None).unwrap();
     let (mut same, mut all) = (0, 0);
     for i in 0..100 {
         let query: Vec<f32> = rows.row(i * 199).iter().map(|x| x * 1.02).collect();

@@ -1,9 +1,9 @@
-//! A trial of new lists: what their own rows, as queries, show of the scores to expect, and of the recall to be had.
+//! The calibration of new lists: their own rows, as queries, show the scores to expect and the recall of a search.
 
-use super::super::search::leant;
+use super::super::search::probe_within;
 use super::super::{Codes, Request, top_k_batch_coded};
 use super::cluster::{gathered, mean, spread};
-use super::probe::Lean;
+use super::probe::Budget;
 use crate::error::Result;
 use crate::simd::Level;
 use crate::vectors::{Hits, Pieces, Rows, dot};
@@ -13,66 +13,66 @@ const QUERIES: usize = 512;
 const K: usize = 10;
 /// Lists per query whose rows' scores are compared with the expected ones.
 const NEAR: usize = 24;
-/// Better rows that lists left unread may hold, by the number of rows wanted: the doubt of a search.
-const DOUBTS: [f32; 13] = [0.5, 0.3, 0.18, 0.1, 0.06, 0.03, 0.015, 0.007, 0.003, 0.001, 3e-4, 1e-4, 1e-5];
-/// A recall that needs no further trial.
+/// Better rows that lists left unread may hold, by the number of rows wanted.
+const MISSES: [f32; 13] = [0.5, 0.3, 0.18, 0.1, 0.06, 0.03, 0.015, 0.007, 0.003, 0.001, 3e-4, 1e-4, 1e-5];
+/// A recall that needs no further calibration.
 const ENOUGH: f32 = 0.999_5;
 /// Deviations of a recall by chance that its estimate is lowered by.
 const CAUTION: f64 = 1.0;
 
-/// The results of a trial.
+/// The results of a calibration.
 #[derive(Clone, Debug)]
-pub(super) struct Trial {
+pub(super) struct Calibration {
     /// The rows that the lists were made of.
     pub(super) rows: usize,
     /// The mean square of `(q . r) / (|q| |r|)`, `r` a row less its list's mean.
     pub(super) scale: f32,
-    /// The recall that each of [`DOUBTS`] reached; empty if nothing was tried.
+    /// The recall that each of [`MISSES`] reached; empty if nothing was calibrated.
     pub(super) recalls: Vec<f32>,
 }
 
-impl Default for Trial {
+impl Default for Calibration {
     fn default() -> Self {
         Self { rows: 0, scale: 1.0, recalls: Vec::new() }
     }
 }
 
-impl Trial {
+impl Calibration {
     /// Try new lists on some of their rows.
     pub(super) fn of(codes: &Codes, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
         let d = rows.d();
         let asked = spread(living, QUERIES);
         let data = gathered(rows, &asked)?;
         let queries = Rows::new(&data, asked.len(), d)?;
-        let mut trial = Self { rows: living.len(), ..Self::default() };
+        let mut calibration = Self { rows: living.len(), ..Self::default() };
         if asked.is_empty() {
-            return Ok(trial);
+            return Ok(calibration);
         }
-        trial.scale = scale(codes, queries, rows)?;
+        calibration.scale = scale(codes, queries, rows)?;
         // A row finds itself, so one more is asked for.
         let request = Request { k: K + 1, mask: None, level: Level::best(), threads, within: None, front: None };
         let exact = top_k_batch_coded(codes, queries, rows, request)?;
-        for doubt in DOUBTS {
-            let lean = Lean { doubt, scale: trial.scale };
+        for misses in MISSES {
+            let budget = Budget { misses, scale: calibration.scale };
             let mut recalls = Vec::with_capacity(asked.len());
             for (i, exact) in exact.iter().enumerate() {
-                let (hits, _) = leant(codes, queries.row(i), rows, request, lean)?;
+                let (hits, _) = probe_within(codes, queries.row(i), rows, request, budget)?;
                 recalls.push(recall(&hits, exact, asked[i] as usize));
             }
             let (count, mean) = (recalls.len() as f64, recalls.iter().sum::<f64>() / recalls.len() as f64);
             let variance = recalls.iter().map(|recall| (recall - mean).powi(2)).sum::<f64>() / count;
-            trial.recalls.push((mean - CAUTION * (variance / count).sqrt()) as f32);
-            if trial.recalls.last() > Some(&ENOUGH) {
+            calibration.recalls.push((mean - CAUTION * (variance / count).sqrt()) as f32);
+            if calibration.recalls.last() > Some(&ENOUGH) {
                 break;
             }
         }
-        Ok(trial)
+        Ok(calibration)
     }
 
-    /// The largest doubt that reached a recall; 0 if none did, so that only what is certain is left out.
-    pub(super) fn doubt(&self, recall: f64) -> f32 {
-        let reached = self.recalls.iter().zip(DOUBTS).find(|(reached, _)| f64::from(**reached) >= recall);
-        reached.map_or(0.0, |(_, doubt)| doubt)
+    /// The largest misses that reached a recall; 0 if none did, so that only what is certain is left out.
+    pub(super) fn misses(&self, recall: f64) -> f32 {
+        let reached = self.recalls.iter().zip(MISSES).find(|(reached, _)| f64::from(**reached) >= recall);
+        reached.map_or(0.0, |(_, misses)| misses)
     }
 }
 
