@@ -102,13 +102,13 @@ def test_everything_about_a_retrieval_is_json_and_prints(retriever):
 
 
 def test_an_envelope_is_made_once_when_it_is_first_read(retriever):
-    found = retriever.retrieve(QUERY)
+    retrieval = retriever.retrieve(QUERY)
     with pytest.raises(AttributeError):
-        object.__getattribute__(found, "envelope")
-    copies = [copy.copy(found), pickle.loads(pickle.dumps(found)), replace(found, took_ms=0.0)]
-    assert found.envelope is found.envelope
-    assert all(other.envelope == found.envelope for other in copies)
-    assert found.envelope.query == QUERY and found.envelope.returned_hit_count == len(found)
+        object.__getattribute__(retrieval, "envelope")
+    copies = [copy.copy(retrieval), pickle.loads(pickle.dumps(retrieval)), replace(retrieval, took_ms=0.0)]
+    assert retrieval.envelope is retrieval.envelope
+    assert all(other.envelope == retrieval.envelope for other in copies)
+    assert retrieval.envelope.query == QUERY and retrieval.envelope.returned_hit_count == len(retrieval)
 
 
 def test_a_plan_is_replayed(retriever):

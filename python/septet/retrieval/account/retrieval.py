@@ -135,12 +135,12 @@ def retrieval_of(
     values = (hits, query, profile, plan, *account, ordered, tuple(rounds), presentation, sqlite)
     # Without its envelope, which most callers do not read.
     retrieval = object.__new__(Retrieval)
-    for name, value in zip(_MADE, values):
+    for name, value in zip(_FIELDS, values):
         object.__setattr__(retrieval, name, value)
     return retrieval
 
 
-_MADE: tuple[str, ...] = tuple(member.name for member in fields(Retrieval) if member.name != "envelope")
+_FIELDS: tuple[str, ...] = tuple(member.name for member in fields(Retrieval) if member.name != "envelope")
 
 
 def _envelope_of(retrieval: Retrieval) -> Envelope:
