@@ -17,6 +17,7 @@ PACKAGE = str(Path(septet.__file__).parent)
 #: Calls of Python functions of the package, and resumptions of its coroutines, as measured with Python 3.11.
 MOST_CALLS = 39
 REQUESTS = 10
+ROUNDS = 5
 
 
 class Loop:
@@ -67,10 +68,14 @@ def test_a_search_takes_at_most_so_many_calls_on_the_loop(counted):
     with connected(url) as (sock,):
         for _ in range(3):
             assert len(search(sock)["hits"]) == 10
-        calls.clear()
-        for _ in range(REQUESTS):
-            search(sock)
-        on_the_loop = dict(calls)
+        rounds = []
+        for _ in range(ROUNDS):
+            calls.clear()
+            for _ in range(REQUESTS):
+                search(sock)
+            rounds.append(dict(calls))
+    # The end of an answer, or of another connection, may fall into a round that it does not belong to.
+    on_the_loop = min(rounds, key=lambda counts: sum(counts.values()))
     total = sum(on_the_loop.values())
     assert 0 < total <= MOST_CALLS * REQUESTS, sorted(on_the_loop.items(), key=lambda pair: -pair[1])
 
