@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -23,17 +23,6 @@ _PATH, _TEXT = _PLACE["path"], _PLACE["description"]
 #: Placeholder of a row without an id.
 _NO_ID = "-"
 _CREATED, _UPDATED = _PLACE["created_at"], _PLACE["updated_at"]
-
-
-class PlannedChunk(NamedTuple):
-    """A chunk of a file: its lines and the fields of an entry, except id, kind, parent, source and span.
-
-    Attributes:
-        mentions: targets, anchors and types of its mentions.
-    """
-
-    fields: Mapping[str, Any]
-    mentions: Sequence[Mentioned]
 
 
 class FilePlan(NamedTuple):
@@ -155,20 +144,20 @@ def _ids(
         yield new_id
 
 
-def rows_of_drafts(
-    drafts: Sequence[PlannedChunk], shared: Mapping[str, Any], file: FileRow, mtime: float
-) -> list[EntryRow]:
-    """Return drafts as rows without ids.
+def rows_of_chunks(chunks: Iterable[Mapping[str, Any]], shared: Mapping[str, Any], file: FileRow) -> list[EntryRow]:
+    """Return the chunks of a file as rows without ids.
 
     Args:
+        chunks: lines and fields of an entry for each chunk, except id, kind, parent, source and span.
         shared: fields of all chunks of the root: ``source``, and ``trust`` if set.
+        file: its time is the default time of rows.
 
     Raises:
         EntryError: a field cannot be stored.
     """
-    items = []
-    for draft in drafts:
-        fields = {"created_at": mtime, "updated_at": mtime, **draft.fields, **shared}
+    items, mtime = [], file.mtime_ns / 1e9
+    for chunk in chunks:
+        fields = {"created_at": mtime, "updated_at": mtime, **chunk, **shared}
         span = file.path, fields.pop("first_line"), fields.pop("last_line")
         fields |= {"id": _NO_ID, "kind": files.CHUNK, "parent": file.id, "span": span}
         items.append(fields)

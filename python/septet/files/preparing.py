@@ -1,4 +1,4 @@
-"""Convert files on the disk to drafts of chunks, on a thread ahead of the writer."""
+"""Convert files on the disk to rows of chunks, on a thread ahead of the writer."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import SeptetError
-from septet.files.planning import PlannedChunk, file_id
+from septet.files.planning import file_id, rows_of_chunks
 from septet.files.roots import extracted_ending
 from septet.files.steady import decoded, print_of, read_steadily
 from septet.files.storing import stored_as
@@ -17,9 +17,12 @@ from septet.sqlite.tables.files import FileRow
 from septet.sqlite.tables.marks import ALTERED
 
 if TYPE_CHECKING:
+    from septet.files.documents import ChunkDraft
     from septet.files.extracting import Extracted
     from septet.files.sources import RootFile
     from septet.files.tracking import Followed
+    from septet.sqlite.tables.mentions import Mentioned
+    from septet.store.rows import EntryRow
 
 #: Maximum bytes of prepared files that wait for the writer.
 MOST_WAITING = 16 << 20
@@ -48,15 +51,17 @@ class PreparedFile(NamedTuple):
 
     Attributes:
         after: its new row; None if it cannot be read, with the cause in ``reason``.
-        drafts: its chunks; None if its bytes are unchanged, so that only its time is stored.
-        keep: number of leading chunks that stay, before the drafts.
+        rows: its chunks, without ids; None if its bytes are unchanged, so that only its time is stored.
+        mentions: mentions of each row.
+        keep: number of leading chunks that stay, before the rows.
         stored: number of chunks that the vault must have for that; None for any.
         problems: remarks on its content.
     """
 
     task: Task
     after: FileRow | None
-    drafts: list[PlannedChunk] | None
+    rows: list[EntryRow] | None
+    mentions: Sequence[Sequence[Mentioned]] = ()
     keep: int = 0
     stored: int | None = None
     reason: str = ""
@@ -70,11 +75,12 @@ class Preparer:
 
     def __init__(self, followed: Followed, now: float) -> None:
         self._root, self._name, self._now = followed.number, followed.name, now
+        self._fields = followed.fields
         self._chunking, self._redact_texts = followed.chunking, followed.redact == "all"
         self._redactor = followed.redactor() if followed.redact else None
 
     def __call__(self, task: Task) -> PreparedFile:
-        """Return a file as drafts; errors are returned as a reason."""
+        """Return a file as rows; errors are returned as a reason."""
         try:
             return self._session(task) if task.file.kind == "session" else self._text(task)
         except (SeptetError, ValueError, RecursionError, OSError) as fault:
@@ -104,9 +110,13 @@ class Preparer:
                 extraction = extraction._replace(title=self._redactor.redact(extraction.title).text)
         document = document_of(text, file.path, read.mtime_ns / 1e9, self._chunking, extraction)
         problems = (*remarks, *document.problems)
-        drafts = drafts_of(document.chunks, file.path)
         after = after._replace(problem="; ".join(problems) or None)
-        return PreparedFile(task, after, drafts, size=size, problems=problems, redacted=redacted)
+        return PreparedFile(
+            *(task, after, *self._rows(document.chunks, after)),
+            size=size,
+            problems=problems,
+            redacted=redacted,
+        )
 
     def _session(self, task: Task) -> PreparedFile:
         file, before = task.file, task.before
@@ -128,16 +138,27 @@ class Preparer:
         state = None if before is None or rebuild else before.state
         literal = self._chunking.variant == "literal"
         draft = session_of(file, state, self._chunking, self._redactor, literal=literal)
+        after = after._replace(state=draft.state, problem="; ".join(draft.problems) or None)
         return PreparedFile(
-            task,
-            after._replace(state=draft.state, problem="; ".join(draft.problems) or None),
-            drafts_of(draft.chunks, file.path),
+            *(task, after, *self._rows(draft.chunks, after)),
             keep=draft.keep,
             stored=draft.stored,
             size=draft.size,
             problems=draft.problems,
             redacted=draft.redacted,
         )
+
+    def _rows(self, chunks: Sequence[ChunkDraft], file: FileRow) -> tuple[list[EntryRow], list[tuple[Mentioned, ...]]]:
+        """Return the chunks of a file as rows, here rather than in the writer's thread, and the mentions of each."""
+        mentions = [
+            tuple(
+                row
+                for target, anchor, type in chunk.mentions
+                if (row := stored_as(target, anchor, type, file.path)) is not None
+            )
+            for chunk in chunks
+        ]
+        return rows_of_chunks((chunk.fields for chunk in chunks), self._fields(file.kind), file), mentions
 
     def _file(self, task: Task, size: int, mtime_ns: int, digest: str) -> FileRow:
         file, before = task.file, task.before
@@ -159,15 +180,6 @@ def _text_of(data: bytes, path: str) -> tuple[Extracted | str | None, str, tuple
 
     extraction = extracted(data, ending)
     return (extraction, "", ()) if isinstance(extraction, str) else (extraction, extraction.text, extraction.problems)
-
-
-def drafts_of(chunks: Iterable[Any], path: str) -> list[PlannedChunk]:
-    """Return the chunks of a document as drafts, with their mentions as rows."""
-    drafts = []
-    for chunk in chunks:
-        rows = (stored_as(target, anchor, type, path) for target, anchor, type in chunk.mentions)
-        drafts.append(PlannedChunk(chunk.fields, tuple(row for row in rows if row is not None)))
-    return drafts
 
 
 def ahead(
@@ -211,7 +223,7 @@ def batches(prepared: Iterable[PreparedFile], most_chunks: int) -> Iterator[list
     chunks, size, since = 0, 0, time.monotonic()
     for file in prepared:
         batch.append(file)
-        chunks += len(file.drafts or ())
+        chunks += len(file.rows or ())
         size += file.size
         if chunks >= most_chunks or size >= MOST_BYTES or time.monotonic() - since >= MOST_S:
             yield batch

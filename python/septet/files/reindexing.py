@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
+from septet.files.planning import FilePlan, plan_rows
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead, batches
 from septet.files.report import CHANGES, SyncTally
 from septet.files.storing import in_order, link_mentions, store_plans
@@ -174,12 +174,7 @@ class Rebuild:
             tally.add_redacted(file.redacted, before.path)
             for reason in (*([file.reason] if file.reason else []), *file.problems):
                 self._say(before.path, reason, taken=file.after is not None)
-            try:
-                staged_file, texts = _staged_of(file, self._of.fields(before.kind))
-            except ValueError as fault:
-                # A value that an entry cannot hold, such as a title of control characters.
-                self._say(before.path, str(fault))
-                staged_file, texts = None, []
+            staged_file, texts = _staged_of(file)
             if staged_file is None:
                 self._hopeless.add(before.file)
             else:
@@ -301,24 +296,18 @@ def clean(store: SqliteStore, root: int, lease: Lease) -> None:
             return
 
 
-def _staged_of(file: PreparedFile, shared: Mapping[str, Any]) -> tuple[Staged | None, list[str]]:
-    """Return the staged row of a file and the hashes of its texts; None if it could not be read.
-
-    Raises:
-        EntryError: a field cannot be stored.
-    """
+def _staged_of(file: PreparedFile) -> tuple[Staged | None, list[str]]:
+    """Return the staged row of a file and the hashes of its texts; None if it could not be read."""
     after = file.after
-    if after is None or file.drafts is None:
+    if after is None or file.rows is None:
         return None, []
-    mtime = file.task.file.mtime_ns / 1e9
-    rows = rows_of_drafts(file.drafts, shared, after, mtime)
-    facts = {"path": after.path, "mtime": mtime, "state": after.state, "problem": after.problem}
+    facts = {"path": after.path, "mtime": after.mtime_ns / 1e9, "state": after.state, "problem": after.problem}
     chunks = []
-    for row, draft in zip(rows, file.drafts):
-        named = [[mention.target, mention.anchor, mention.type] for mention in draft.mentions]
-        chunks.append(json.dumps({**row._asdict(), "mentions": named}, ensure_ascii=False))
+    for row, named in zip(file.rows, file.mentions):
+        of_row = [[mention.target, mention.anchor, mention.type] for mention in named]
+        chunks.append(json.dumps({**row._asdict(), "mentions": of_row}, ensure_ascii=False))
     stored = Staged(after.file, after.hash, json.dumps(facts, ensure_ascii=False), tuple(chunks))
-    return stored, [row.text_hash for row in rows]
+    return stored, [row.text_hash for row in file.rows]
 
 
 def _plans(write: SqliteWriting, numbers: Sequence[int]) -> Iterator[FilePlan]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import StoreError
 from septet.files.matching import adopted, compared, moved_meanwhile, renamed, why_unknown
-from septet.files.planning import FilePlan, plan_rows, rows_of_drafts
+from septet.files.planning import FilePlan, plan_rows
 from septet.files.preparing import PreparedFile, Preparer, Task, ahead, batches
 from septet.files.reindexing import EmbedAhead, Rebuild, clean
 from septet.files.report import SyncReport, SyncTally
@@ -300,8 +300,8 @@ class Run:
             for reason in (*([file.reason] if file.reason else []), *file.problems):
                 self._skip(file.task.file.path, reason, taken=file.after is not None)
             tally.add_redacted(file.redacted, file.task.file.path)
-        touched = [file for file in ready if file.drafts is None]
-        plans = self._plans([file for file in ready if file.drafts is not None])
+        touched = [file for file in ready if file.rows is None]
+        plans = self._plans([file for file in ready if file.rows is not None])
         if touched:
             if not self._again:
                 tally.add("files_unchanged", len(touched))
@@ -329,19 +329,12 @@ class Run:
             if file.stored is not None and (file.stored != len(chunks) or ordered.get(file_id) is None):
                 # Chunks of the session, or their links, were deleted: read it from the start.
                 file = self._prepare(file.task._replace(rebuild=True))
-            if file.after is None or file.drafts is None:
+            if file.after is None or file.rows is None:
                 self._skip(file.task.file.path, file.reason)
                 continue
-            mtime = file.after.mtime_ns / 1e9
-            try:
-                rows = rows_of_drafts(file.drafts, self._of.fields(file.after.kind), file.after, mtime)
-            except ValueError as fault:
-                # A value that an entry cannot hold, such as a title of control characters.
-                self._skip(file.task.file.path, str(fault))
-                continue
             plans.append(plan_rows(
-                file.task.before, file.after, chunks[file.keep :], rows, [draft.mentions for draft in file.drafts],
-                mtime=mtime, leading=chunks[: file.keep],
+                file.task.before, file.after, chunks[file.keep :], file.rows, file.mentions,
+                mtime=file.after.mtime_ns / 1e9, leading=chunks[: file.keep],
             ))  # fmt: skip
         return plans
 
