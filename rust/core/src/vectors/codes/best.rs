@@ -160,6 +160,8 @@ impl<'a> Best<'a> {
         kept.sort_unstable_by_key(|kept| kept.row);
         let kernel = Kernel::of(self.level);
         let fetch = |kept: &Kept| self.rows.in_memory(kept.row).into_iter().for_each(|row| kernel.fetch(row));
+        #[cfg(test)]
+        tests::SCORED.set(tests::SCORED.get() + kept.len());
         let mut buffer = Vec::new();
         kept.iter().take(AHEAD).for_each(fetch);
         for (j, here) in kept.iter().enumerate() {
@@ -187,5 +189,15 @@ impl<'a> Best<'a> {
     fn cut(&self, scored: &mut Vec<(f64, usize)>) {
         scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         scored.truncate(self.k);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// The rows that this thread's searches read again to score them.
+        pub(in super::super) static SCORED: Cell<usize> = const { Cell::new(0) };
     }
 }

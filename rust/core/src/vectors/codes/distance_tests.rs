@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{Hits, Level, Rows, dot, square_distance, top_k};
+use super::best::tests::SCORED;
 use super::centre::Centre;
 use super::kernel::Kernel;
 use super::line::LINE;
@@ -196,6 +197,29 @@ fn lengths_that_float32_cannot_tell_apart_are_told_apart() {
     let rows = Rows::new(&rows, 300, d).unwrap();
     for k in [1, 20, 300] {
         equal(&query, rows, k, None);
+    }
+}
+
+/// Rows of many lengths, the nearest of them among the shorter ones: with bounds that leave out the half of a squared
+/// length every longer row would be read again.
+#[test]
+fn few_rows_are_scored_again_at_every_level() {
+    let (n, d) = (6000, 96);
+    let mut number = numbers(21);
+    let data: Vec<f32> =
+        (0..n).flat_map(|i| (0..d).map(|_| number() * (1 + i % 5) as f32).collect::<Vec<_>>()).collect();
+    let rows = Rows::new(&data, n, d).unwrap();
+    let query: Vec<f32> = rows.row(20).iter().map(|x| x + 0.2 * number()).collect();
+    let (near, like) = (by_distance(rows), coded(rows));
+    for &level in Level::available() {
+        for front in [None, Some(true), Some(false)] {
+            let request = Request { front, ..request(10, None, level) };
+            for codes in [&near, &like] {
+                SCORED.set(0);
+                top_k_coded(codes, &query, rows, request).unwrap();
+                assert!(SCORED.get() < n / 20, "{level:?} {front:?}: {} of {n}", SCORED.get());
+            }
+        }
     }
 }
 

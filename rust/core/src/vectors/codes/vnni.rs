@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::line::{At, BLOCK, FOUR, Line, Planes};
-use super::quantise::{CodedQuery, Columns, Factors, Scores, code_in_lanes};
+use super::quantise::{CodedQuery, Columns, Factors, SINGLE, Scores, code_in_lanes};
 use crate::simd::Vnni as Token;
 
 const WIDTH: usize = FOUR;
@@ -70,10 +70,12 @@ fn code(row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
 fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers: &mut [f32; BLOCK]) -> u64 {
     let len = products.len();
     assert!(len <= BLOCK && of.scales.len() == len && of.residuals.len() == len && of.norms.len() == len);
+    assert!(of.halves.is_none_or(|halves| halves.len() == len));
     let (a, b) = (_mm512_set1_ps(scores.a), _mm512_set1_ps(scores.b));
     let (by, error) = (_mm512_set1_ps(scores.shift.by), _mm512_set1_ps(scores.shift.error));
     let (step, less, floor) = (_mm512_set1_ps(scores.step), _mm512_set1_epi32(scores.less), _mm512_set1_ps(floor));
     let doublings = _mm_cvtsi32_si128(scores.doublings as i32);
+    let (inverse, single) = (_mm512_set1_ps(scores.inverse), _mm512_set1_ps(SINGLE as f32));
     let mut reach = 0;
     for first in (0..len).step_by(LANES) {
         let here = u16::MAX >> LANES.saturating_sub(len - first);
@@ -85,7 +87,13 @@ fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers
             let scale = _mm512_mul_ps(step, column(of.scales));
             let middle = _mm512_fmadd_ps(_mm512_cvtepi32_ps(product), scale, by);
             let error = _mm512_fmadd_ps(a, column(of.residuals), _mm512_fmadd_ps(b, column(of.norms), error));
-            let upper = _mm512_add_ps(middle, error);
+            let mut upper = _mm512_add_ps(middle, error);
+            if let Some(halves) = of.halves {
+                let less = _mm512_mul_ps(column(halves), inverse);
+                // As `Scores::less`: zero times what float32 cannot hold is not a number.
+                let error = _mm512_fmadd_ps(less, single, _mm512_mul_ps(_mm512_setzero_ps(), less));
+                upper = _mm512_sub_ps(upper, _mm512_sub_ps(less, error));
+            }
             _mm512_storeu_ps(uppers.as_mut_ptr().add(first), upper);
             // NaN is not under the floor.
             reach |= u64::from(_mm512_mask_cmp_ps_mask::<_CMP_NLT_UQ>(here, upper, floor)) << first;
