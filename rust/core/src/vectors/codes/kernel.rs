@@ -25,10 +25,16 @@ pub(super) enum Kernel {
     Plain,
 }
 
-/// A block of rows as a kernel wants it for many queries; only VNNI wants it another way than it lies.
+/// A block of rows as a kernel wants it for many queries, where that is another way than it lies.
 #[derive(Debug, Default)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
-pub(super) struct Tile(Vec<Line>);
+pub(super) struct Tile {
+    /// Whole codes, or their upper halves.
+    codes: Vec<Line>,
+    low: Vec<Line>,
+    /// True if the lower halves of this block are laid out.
+    has_low: bool,
+}
 
 impl Kernel {
     /// The best that belongs to a level: older AVX-512 machines lack VNNI, older NEON ones the dot product.
@@ -98,16 +104,62 @@ impl Kernel {
         join(out, low);
     }
 
-    /// Prepare a block of rows for [`Kernel::of_four`]; `lines` is the number of lines of a row in a plane.
+    /// True if whole codes are multiplied half by half: [`Kernel::upper_of_four`] comes before the rest.
+    pub(super) fn multiplies_halves(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self, Self::Maddubs(_));
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
+    /// Prepare a block of rows for many queries; `lines` is the number of lines of a row in a plane.
     ///
     /// # Panics
     /// If a row lies outside the planes, or there are more than [`BLOCK`].
     pub(super) fn lay_out(self, planes: Planes<'_>, lines: usize, at: At<'_>, len: usize, tile: &mut Tile) {
         #[cfg(target_arch = "x86_64")]
-        if let Self::Vnni(token) = self {
-            token.lay_out(planes, lines, at, len, &mut tile.0);
+        match self {
+            Self::Vnni(token) => token.lay_out(planes, lines, at, len, &mut tile.codes),
+            Self::Maddubs(token) => token.lay_out(planes.high, lines, at, len, &mut tile.codes),
+            _ => {}
         }
-        let _ = (planes, lines, at, len, tile);
+        tile.has_low = false;
+        let _ = (planes, lines, at, len);
+    }
+
+    /// Write the products of four queries with the upper nibbles of the rows that were laid out just now.
+    ///
+    /// # Panics
+    /// Unless [`Kernel::multiplies_halves`].
+    pub(super) fn upper_of_four(self, queries: &[&CodedQuery; FOUR], tile: &Tile, out: &mut [[i32; BLOCK]; FOUR]) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Maddubs(token) => token.tile_products(queries, &tile.codes, out),
+            _ => unreachable!("{self:?} multiplies whole codes: {queries:?} {tile:?} {out:?}"),
+        }
+    }
+
+    /// As [`Kernel::upper_of_four`], with the lower nibbles of the same rows, which are laid out once they are wanted.
+    ///
+    /// # Panics
+    /// Unless [`Kernel::multiplies_halves`].
+    pub(super) fn lower_of_four(
+        self,
+        queries: &[&CodedQuery; FOUR],
+        (low, at, len): (&[Line], At<'_>, usize),
+        tile: &mut Tile,
+        out: &mut [[i32; BLOCK]; FOUR],
+    ) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Maddubs(token) => {
+                if !std::mem::replace(&mut tile.has_low, true) {
+                    token.lay_out(low, queries[0].lines.len() / 2, at, len, &mut tile.low);
+                }
+                token.tile_products(queries, &tile.low, out);
+            }
+            _ => unreachable!("{self:?} multiplies whole codes: {queries:?} {low:?} {at:?} {len} {tile:?} {out:?}"),
+        }
     }
 
     /// [`Kernel::whole`] of four queries, of the rows that were laid out just now.
@@ -123,7 +175,7 @@ impl Kernel {
     ) {
         #[cfg(target_arch = "x86_64")]
         if let Self::Vnni(token) = self {
-            return token.tile_products(queries, &tile.0, out);
+            return token.tile_products(queries, &tile.codes, out);
         }
         let _ = tile;
         for (query, out) in queries.iter().zip(out) {
@@ -219,6 +271,17 @@ mod tests {
                             kernel.lay_out(planes, lines, at, len, &mut tile);
                             kernel.of_four(&[&coded; FOUR], (planes, at, len), &tile, &mut out);
                             assert!(out.iter().all(|out| out[..len] == whole[70 - len..]), "{kernel:?} {lines} {len}");
+                            if kernel.multiplies_halves() {
+                                let mut low = out;
+                                kernel.upper_of_four(&[&coded; FOUR], &tile, &mut out);
+                                assert!(
+                                    out.iter().all(|out| out[..len] == rough[70 - len..]),
+                                    "{kernel:?} {lines} {len}"
+                                );
+                                kernel.lower_of_four(&[&coded; FOUR], (planes.low, at, len), &mut tile, &mut low);
+                                join(&mut out[3], &low[3]);
+                                assert_eq!(out[3][..len], whole[70 - len..], "{kernel:?} {lines} {len}");
+                            }
                         }
                         kernel.lay_out(planes, lines, At::List(&list), 5, &mut tile);
                         kernel.of_four(&[&coded; FOUR], (planes, At::List(&list), 5), &tile, &mut out);

@@ -24,6 +24,9 @@ mod line;
 mod lists;
 #[cfg(target_arch = "x86_64")]
 mod maddubs;
+#[cfg(target_arch = "x86_64")]
+mod maddubs_tile;
+mod many;
 mod plain;
 mod published;
 mod quantise;

@@ -6,7 +6,7 @@
 //! of the upper four bits, not two. Where most rows are left over, whole codes are read at once, and the upper four bits
 //! are tried again now and then.
 //!
-//! Many queries read whole codes from a cache, where half the bytes are not half the time.
+//! Many queries go over a block together: see [`super::many`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
 use super::line::{At, BLOCK, FOUR};
+use super::many::Asked;
 use super::published::Published;
 use super::quantise::{CodedQuery, Columns, Scores, Shift};
 use super::segment::Segment;
@@ -88,12 +89,12 @@ impl Survey {
 
 /// Some rows of a segment, with their factors.
 #[derive(Clone, Copy)]
-struct Block<'a> {
-    at: At<'a>,
+pub(super) struct Block<'a> {
+    pub(super) at: At<'a>,
     /// Which of the rows may be returned, a bit each.
-    allowed: u64,
-    rough: Columns<'a>,
-    fine: Columns<'a>,
+    pub(super) allowed: u64,
+    pub(super) rough: Columns<'a>,
+    pub(super) fine: Columns<'a>,
 }
 
 /// Allowed rows of a segment with few allowed neighbours, until there is a block of them.
@@ -140,8 +141,8 @@ impl Task {
         let shifts = &self.shifts[chunk.segment][queries.clone()];
         let queries = &self.queries[queries];
         if queries.len() >= FOUR {
-            let asked: Vec<Scores> = queries.iter().zip(shifts).map(|(query, &shift)| query.fine(shift)).collect();
-            self.blocks(chunk, |block| self.many(segment, block, queries, &asked, keeps, &mut scratch.tile));
+            let asked = Asked::new(queries, shifts);
+            self.blocks(chunk, |block| self.many(segment, block, &asked, keeps, &mut scratch.tile));
             return;
         }
         for (((query, &shift), keep), survey) in queries.iter().zip(shifts).zip(keeps).zip(&mut scratch.surveys) {
@@ -210,39 +211,8 @@ impl Task {
         singles.hand_out(1, &mut each);
     }
 
-    /// Offer a block of rows to many queries, four at a time.
-    fn many(
-        &self,
-        segment: &Segment,
-        block: Block<'_>,
-        queries: &[CodedQuery],
-        asked: &[Scores],
-        keeps: &mut [Keep],
-        tile: &mut Tile,
-    ) {
-        let (planes, len) = (segment.planes(), block.fine.scales.len());
-        let mut products = [[0; BLOCK]; FOUR];
-        let lines = queries[0].lines.len() / 2;
-        self.kernel.lay_out(planes, lines, block.at, len, tile);
-        // Memory brings the next block while this one is compared.
-        let mut next = block.at.behind(len, planes.high.len() / lines);
-        let step = next.len().div_ceil(queries.len().div_ceil(FOUR)).max(1);
-        for ((queries, asked), keeps) in queries.chunks(FOUR).zip(asked.chunks(FOUR)).zip(keeps.chunks_mut(FOUR)) {
-            let now = next.start * lines..next.end.min(next.start + step) * lines;
-            self.kernel.fetch(&planes.high[now.clone()]);
-            self.kernel.fetch(&planes.low[now]);
-            next.start = next.end.min(next.start + step);
-            // Fewer than four are filled up with the last one again.
-            let four = [0, 1, 2, 3].map(|i| &queries[i.min(queries.len() - 1)]);
-            self.kernel.of_four(&four, (planes, block.at, len), tile, &mut products);
-            for ((scores, keep), products) in asked.iter().zip(keeps).zip(&products) {
-                self.offer(segment, (block.at, block.allowed), block.fine, scores, &products[..len], keep);
-            }
-        }
-    }
-
     /// Offer the rows whose upper bound by whole codes reaches the floor.
-    fn offer(
+    pub(super) fn offer(
         &self,
         segment: &Segment,
         (at, allowed): (At<'_>, u64),
@@ -257,6 +227,26 @@ impl Task {
             let lower = of.halves.map_or(lower, |halves| lower - scores.less(halves[j]).1);
             keep.offer(segment.row(at.row(j)), uppers[j], lower);
         }
+    }
+
+    /// Offer some rows, given their products with upper nibbles, by whole codes.
+    pub(super) fn refine(
+        &self,
+        segment: &Segment,
+        (query, scores): (&CodedQuery, &Scores),
+        (at, products): (&[u32], &mut [i32]),
+        keep: &mut Keep,
+    ) {
+        let (mut low, mut picked) = ([0; BLOCK], [[0.0; BLOCK]; 3]);
+        let low = &mut low[..at.len()];
+        self.kernel.products(query, segment.planes().low, At::List(at), false, low);
+        join(products, low);
+        let fine = segment.fine();
+        pick(&mut picked, at, [fine.scales, fine.residuals, fine.norms]);
+        let [scales, residuals, norms] = picked.each_ref().map(|column| &column[..at.len()]);
+        let mut halves = [[0.0; BLOCK]; 1];
+        let of = Columns { scales, residuals, norms, halves: picked_halves(&mut halves, at, fine) };
+        self.offer(segment, (At::List(at), !0), of, scores, products, keep);
     }
 }
 
@@ -337,7 +327,7 @@ impl Single<'_> {
 
     /// Bound the first waiting rows by whole codes.
     fn refine(&mut self, taken: usize) {
-        let (kernel, floor) = (self.task.kernel, self.keep.floor());
+        let floor = self.keep.floor();
         let Waiting { rows, products, uppers, .. } = &mut self.waiting;
         let mut len = 0;
         for i in 0..taken {
@@ -346,16 +336,8 @@ impl Single<'_> {
             (rows[len], products[len]) = (rows[i], products[i]);
             len += usize::from(!under);
         }
-        let (at, products) = (&rows[..len], &mut products[..len]);
-        let (mut low, mut picked) = ([0; BLOCK], [[0.0; BLOCK]; 3]);
-        kernel.products(self.query, self.segment.planes().low, At::List(at), false, &mut low[..len]);
-        join(products, &low);
-        let fine = self.segment.fine();
-        pick(&mut picked, at, [fine.scales, fine.residuals, fine.norms]);
-        let [scales, residuals, norms] = picked.each_ref().map(|column| &column[..len]);
-        let mut halves = [[0.0; BLOCK]; 1];
-        let of = Columns { scales, residuals, norms, halves: picked_halves(&mut halves, at, fine) };
-        self.task.offer(self.segment, (At::List(at), !0), of, &self.fine, products, self.keep);
+        let left = (&rows[..len], &mut products[..len]);
+        self.task.refine(self.segment, (self.query, &self.fine), left, self.keep);
     }
 }
 
