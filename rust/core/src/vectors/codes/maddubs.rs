@@ -3,11 +3,13 @@
 use std::arch::x86_64::*;
 
 use super::line::{At, BLOCK, Four, Line, WIDTH, fours};
-use super::quantise::{CodedQuery, Columns, Factors, Scores, bounds_in_lanes, code_in_lanes};
+use super::quantise::{CodedQuery, Columns, Factors, SINGLE, Scores, bounds_in_lanes, code_in_lanes};
 use crate::simd::Avx2 as Token;
 
 /// Lines whose products are added up in 16 bits: eight products of pairs, each at most 2 * 15 * 127.
 const SHORT: usize = 2;
+/// Numbers of 32 bits in a register.
+const LANES: usize = 8;
 
 impl Token {
     /// As `Kernel::code`.
@@ -55,7 +57,41 @@ fn code(row: &[f32], centre: &[f32], codes: &mut [u8]) -> Factors {
 
 #[target_feature(enable = "avx2,fma")]
 fn bounds(scores: &Scores, of: Columns<'_>, products: &[i32], floor: f32, uppers: &mut [f32; BLOCK]) -> u64 {
-    bounds_in_lanes(scores, of, products, floor, uppers)
+    let len = products.len();
+    assert!(len <= BLOCK && of.scales.len() == len && of.residuals.len() == len && of.norms.len() == len);
+    assert!(of.halves.is_none_or(|halves| halves.len() == len));
+    let (a, b) = (_mm256_set1_ps(scores.a), _mm256_set1_ps(scores.b));
+    let (by, error) = (_mm256_set1_ps(scores.shift.by), _mm256_set1_ps(scores.shift.error));
+    let (step, less, least) = (_mm256_set1_ps(scores.step), _mm256_set1_epi32(scores.less), _mm256_set1_ps(floor));
+    let doublings = _mm_cvtsi32_si128(scores.doublings as i32);
+    let (inverse, single) = (_mm256_set1_ps(scores.inverse), _mm256_set1_ps(SINGLE as f32));
+    let (mut reach, whole) = (0, len / LANES * LANES);
+    for first in (0..whole).step_by(LANES) {
+        // SAFETY: the eight elements from `first` on lie in each column, and in `uppers`.
+        unsafe {
+            let column = |column: &[f32]| _mm256_loadu_ps(column.as_ptr().add(first));
+            let product = _mm256_loadu_si256(products.as_ptr().add(first).cast());
+            let product = _mm256_sub_epi32(_mm256_sll_epi32(product, doublings), less);
+            let scale = _mm256_mul_ps(step, column(of.scales));
+            let middle = _mm256_fmadd_ps(_mm256_cvtepi32_ps(product), scale, by);
+            let error = _mm256_fmadd_ps(a, column(of.residuals), _mm256_fmadd_ps(b, column(of.norms), error));
+            let mut upper = _mm256_add_ps(middle, error);
+            if let Some(halves) = of.halves {
+                let less = _mm256_mul_ps(column(halves), inverse);
+                // As `Scores::less`: zero times what float32 cannot hold is not a number.
+                let error = _mm256_fmadd_ps(less, single, _mm256_mul_ps(_mm256_setzero_ps(), less));
+                upper = _mm256_sub_ps(upper, _mm256_sub_ps(less, error));
+            }
+            _mm256_storeu_ps(uppers.as_mut_ptr().add(first), upper);
+            // NaN is not under the floor.
+            let here = _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_NLT_UQ>(upper, least));
+            reach |= u64::from(here as u32) << first;
+        }
+    }
+    if whole < len {
+        reach |= bounds_in_lanes(scores, of.of(whole..len), &products[whole..], floor, &mut uppers[whole..]) << whole;
+    }
+    reach
 }
 
 /// # Safety

@@ -18,7 +18,7 @@
 //! first of which is a constant of the query, and the second far less than `SINGLE h`. Where `h`, or `h / unit`, leaves
 //! float32's range, the bound is not a number, which every floor lets pass.
 
-use super::line::{BLOCK, LINE, Line, ZERO};
+use super::line::{LINE, Line, ZERO};
 
 /// Rows whose largest component lies outside this range are not coded: their products might leave float32's range.
 const SMALLEST: f32 = 1e-25;
@@ -259,7 +259,7 @@ pub(super) fn bounds_in_lanes(
     of: Columns<'_>,
     products: &[i32],
     floor: f32,
-    uppers: &mut [f32; BLOCK],
+    uppers: &mut [f32],
 ) -> u64 {
     let len = products.len();
     let (scales, residuals, norms) = (&of.scales[..len], &of.residuals[..len], &of.norms[..len]);
