@@ -6,7 +6,7 @@ use super::centre::{Centre, ENOUGH};
 use super::kernel::Kernel;
 use super::line::{LINE, Line, Planes, SPAN, ZERO, lines, split};
 use super::quantise::{Columns, Factors};
-use crate::arrays::Array;
+use crate::arrays::{Array, room_for};
 use crate::vectors::{Rows, dot};
 
 /// A segment with fewer rows takes in the next ones. While a search holds it, that costs a copy of it.
@@ -54,7 +54,7 @@ impl Segment {
         (kernel, distances): (Kernel, bool),
     ) -> Self {
         let (n, lines) = (to - from, lines(rows.d()));
-        let plane = || Vec::with_capacity(n * lines);
+        let plane = || room_for(n * lines);
         let (mut high, mut low, mut factors) = (plane(), plane(), Vec::with_capacity(n));
         let mut codes = vec![ZERO; lines * SPAN];
         for row in from..to {
@@ -187,7 +187,7 @@ impl Segment {
     pub(super) fn gathered(rows: Vec<u32>, from: [&Self; 2], places: &[(bool, u32)], lines: usize) -> Self {
         let of = |&(second, at): &(bool, u32)| (&from[usize::from(second)].coded, at as usize);
         let plane = |plane: fn(&Coded) -> &Array<Line>| {
-            let mut all = Vec::with_capacity(places.len() * lines);
+            let mut all = room_for(places.len() * lines);
             for (coded, at) in places.iter().map(of) {
                 all.extend_from_slice(&plane(coded)[at * lines..(at + 1) * lines]);
             }
