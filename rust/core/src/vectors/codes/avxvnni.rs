@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, Four, Line, WIDTH, fours};
+use super::line::{At, Four, Line, Next, WIDTH, fours};
 use super::maddubs::reduce;
 use super::quantise::CodedQuery;
 use crate::simd::AvxVnni as Token;
@@ -30,10 +30,11 @@ unsafe fn products<const FETCH: bool>(query: &CodedQuery, plane: &[Line], at: At
 /// # Safety
 /// Each of the rows must have a line for each pair of the query's.
 #[target_feature(enable = "avxvnni,avx2,fma")]
-unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Four) -> [i32; WIDTH] {
+unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Next) -> [i32; WIDTH] {
     let nibble = _mm256_set1_epi8(0x0f);
     let (mut lower, mut upper) = ([_mm256_setzero_si256(); WIDTH], [_mm256_setzero_si256(); WIDTH]);
     for (i, [even, odd]) in query.iter().enumerate() {
+        let soon = next.beside(i);
         for side in 0..2 {
             // SAFETY: lines are aligned and have two halves; the caller vouches for the rows; prefetching may name any
             // address.
@@ -42,7 +43,7 @@ unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Fo
                 let odd = _mm256_load_si256(odd.0.as_ptr().cast::<__m256i>().add(side));
                 for j in 0..WIDTH {
                     if FETCH && side == 0 {
-                        _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
+                        _mm_prefetch::<_MM_HINT_T0>(soon[j].cast());
                     }
                     let x = _mm256_load_si256(here[j].add(i).cast::<__m256i>().add(side));
                     lower[j] = _mm256_dpbusd_avx_epi32(lower[j], _mm256_and_si256(x, nibble), even);

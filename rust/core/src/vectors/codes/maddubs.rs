@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, BLOCK, Four, Line, WIDTH, fours};
+use super::line::{At, BLOCK, Four, Line, Next, WIDTH, fours};
 use super::quantise::{CodedQuery, Columns, Factors, SINGLE, Scores, bounds_in_lanes, code_in_lanes};
 use crate::simd::Avx2 as Token;
 
@@ -106,7 +106,7 @@ unsafe fn products<const FETCH: bool>(query: &CodedQuery, plane: &[Line], at: At
 /// # Safety
 /// Each of the rows must have a line for each pair of the query's.
 #[target_feature(enable = "avx2,fma")]
-unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Four) -> [i32; WIDTH] {
+unsafe fn four_rows<const FETCH: bool>(query: &[[Line; 2]], here: Four, next: Next) -> [i32; WIDTH] {
     let ones = _mm256_set1_epi16(1);
     let mut sums = [_mm256_setzero_si256(); WIDTH];
     let (twos, one) = query.as_chunks::<SHORT>();
@@ -144,10 +144,10 @@ unsafe fn add<const FETCH: bool>(
     short: &mut [__m256i; WIDTH],
     [even, odd]: &[Line; 2],
     here: Four,
-    next: Four,
+    next: Next,
     i: usize,
 ) {
-    let nibble = _mm256_set1_epi8(0x0f);
+    let (nibble, soon) = (_mm256_set1_epi8(0x0f), next.beside(i));
     for side in 0..2 {
         // SAFETY: lines are aligned and have two halves; the caller vouches for the rows.
         unsafe {
@@ -155,7 +155,7 @@ unsafe fn add<const FETCH: bool>(
             let odd = _mm256_load_si256(odd.0.as_ptr().cast::<__m256i>().add(side));
             for j in 0..WIDTH {
                 if FETCH && side == 0 {
-                    _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
+                    _mm_prefetch::<_MM_HINT_T0>(soon[j].cast());
                 }
                 let x = _mm256_load_si256(here[j].add(i).cast::<__m256i>().add(side));
                 let low = _mm256_maddubs_epi16(_mm256_and_si256(x, nibble), even);

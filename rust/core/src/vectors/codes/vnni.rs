@@ -2,15 +2,13 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, BLOCK, FOUR, Line, Planes};
+use super::line::{At, BLOCK, FOUR, Line, Next, Planes};
 use super::quantise::{CodedQuery, Columns, Factors, SINGLE, Scores, code_in_lanes};
 use crate::simd::Vnni as Token;
 
 const WIDTH: usize = FOUR;
 /// Numbers of 32 bits in a register.
 const LANES: usize = 16;
-/// Rows to prefetch ahead. From 4 to 48 rows made no difference beyond the noise of the machine measured.
-const AHEAD: usize = 12;
 
 impl Token {
     /// As `Kernel::code`.
@@ -39,10 +37,10 @@ impl Token {
         // SAFETY: a token exists only where the features were detected; `check` found every row inside the plane.
         unsafe {
             match (at, fetch) {
-                (At::Run(first), true) => of.one::<true>(query, plane, |j| first + j, out),
-                (At::Run(first), false) => of.one::<false>(query, plane, |j| first + j, out),
-                (At::List(at), true) => of.one::<true>(query, plane, |j| at[j.min(of.last)] as usize, out),
-                (At::List(at), false) => of.one::<false>(query, plane, |j| at[j.min(of.last)] as usize, out),
+                (At::Run(first), true) => of.one::<true>(query, (plane, at), |j| first + j, out),
+                (At::Run(first), false) => of.one::<false>(query, (plane, at), |j| first + j, out),
+                (At::List(list), true) => of.one::<true>(query, (plane, at), |j| list[j.min(of.last)] as usize, out),
+                (At::List(list), false) => of.one::<false>(query, (plane, at), |j| list[j.min(of.last)] as usize, out),
             }
         }
     }
@@ -54,8 +52,8 @@ impl Token {
         // SAFETY: a token exists only where the features were detected; `check` found every row inside both planes.
         unsafe {
             match at {
-                At::Run(first) => of.both(query, planes, |j| first + j, out),
-                At::List(at) => of.both(query, planes, |j| at[j.min(of.last)] as usize, out),
+                At::Run(first) => of.both(query, (planes, at), |j| first + j, out),
+                At::List(list) => of.both(query, (planes, at), |j| list[j.min(of.last)] as usize, out),
             }
         }
     }
@@ -138,12 +136,6 @@ impl Of {
         [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of((first + j).min(self.last)) * self.lines))
     }
 
-    /// The lines to ask of memory while those from output `first` on are read; they may lie anywhere.
-    #[inline(always)]
-    fn ahead(self, plane: &[Line], row_of: impl Fn(usize) -> usize, first: usize) -> [*const Line; WIDTH] {
-        [0, 1, 2, 3].map(|j| plane.as_ptr().wrapping_add(row_of(first + AHEAD + j).wrapping_mul(self.lines)))
-    }
-
     /// # Safety
     /// `row_of` must give rows inside the plane for every output (past the last it may give anything), and the query
     /// must have two lines for each line of a row.
@@ -151,22 +143,22 @@ impl Of {
     unsafe fn one<const FETCH: bool>(
         self,
         query: &CodedQuery,
-        plane: &[Line],
+        (plane, at): (&[Line], At<'_>),
         row_of: impl Fn(usize) -> usize,
         out: &mut [i32],
     ) {
         for (group, out) in out.chunks_mut(WIDTH).enumerate() {
             let here = self.here(plane, &row_of, group * WIDTH);
-            let next = self.ahead(plane, &row_of, group * WIDTH);
+            let next = Next::of(plane, self.lines, at, group * WIDTH, self.last + 1);
             let mut sums = Sums::new();
             for i in 0..self.lines {
                 // SAFETY: i < lines, the lines of every row, of which the query has twice as many; prefetching may name
                 // any address.
                 unsafe {
-                    let q = pair(query, i);
+                    let (q, soon) = (pair(query, i), next.beside(i));
                     for j in 0..WIDTH {
                         if FETCH {
-                            _mm_prefetch::<_MM_HINT_T0>(next[j].wrapping_add(i).cast());
+                            _mm_prefetch::<_MM_HINT_T0>(soon[j].cast());
                         }
                         sums.add(j, _mm512_load_si512(here[j].add(i).cast()), q);
                     }
@@ -180,19 +172,25 @@ impl Of {
     /// # Safety
     /// As `one`, for both planes.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni,avx2,fma")]
-    unsafe fn both(self, query: &CodedQuery, planes: Planes<'_>, row_of: impl Fn(usize) -> usize, out: &mut [i32]) {
+    unsafe fn both(
+        self,
+        query: &CodedQuery,
+        (planes, at): (Planes<'_>, At<'_>),
+        row_of: impl Fn(usize) -> usize,
+        out: &mut [i32],
+    ) {
         let both = [planes.high, planes.low];
         for (group, out) in out.chunks_mut(WIDTH).enumerate() {
             let here = both.map(|plane| self.here(plane, &row_of, group * WIDTH));
-            let next = both.map(|plane| self.ahead(plane, &row_of, group * WIDTH));
+            let next = both.map(|plane| Next::of(plane, self.lines, at, group * WIDTH, self.last + 1));
             let mut sums = [Sums::new(), Sums::new()];
             for i in 0..self.lines {
                 // SAFETY: as in `one`.
                 unsafe {
-                    let q = pair(query, i);
+                    let (q, soon) = (pair(query, i), next.map(|next| next.beside(i)));
                     for j in 0..WIDTH {
                         for plane in [0, 1] {
-                            _mm_prefetch::<_MM_HINT_T0>(next[plane][j].wrapping_add(i).cast());
+                            _mm_prefetch::<_MM_HINT_T0>(soon[plane][j].cast());
                             sums[plane].add(j, _mm512_load_si512(here[plane][j].add(i).cast()), q);
                         }
                     }
