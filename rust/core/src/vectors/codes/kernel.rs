@@ -120,8 +120,9 @@ impl Kernel {
         #[cfg(target_arch = "x86_64")]
         match self {
             Self::Vnni(token) => token.lay_out(planes, lines, at, len, &mut tile.codes),
+            Self::AvxVnni(token) => token.lay_out(planes, lines, at, len, &mut tile.codes),
             Self::Maddubs(token) => token.lay_out(planes.high, lines, at, len, &mut tile.codes),
-            _ => {}
+            Self::Plain => {}
         }
         tile.has_low = false;
         let _ = (planes, lines, at, len);
@@ -174,8 +175,10 @@ impl Kernel {
         out: &mut [[i32; BLOCK]; FOUR],
     ) {
         #[cfg(target_arch = "x86_64")]
-        if let Self::Vnni(token) = self {
-            return token.tile_products(queries, &tile.codes, out);
+        match self {
+            Self::Vnni(token) => return token.tile_products(queries, &tile.codes, out),
+            Self::AvxVnni(token) => return token.tile_products(queries, &tile.codes, out),
+            Self::Maddubs(_) | Self::Plain => {}
         }
         let _ = tile;
         for (query, out) in queries.iter().zip(out) {

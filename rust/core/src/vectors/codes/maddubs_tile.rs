@@ -11,13 +11,13 @@ use super::quantise::CodedQuery;
 use crate::simd::Avx2 as Token;
 
 /// Rows in a register.
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 /// Rows in a line of a tile.
-const ROWS: usize = 2 * LANES;
+pub(super) const ROWS: usize = 2 * LANES;
 /// Lines that hold the same four nibbles of every row of a block.
-const GROUPS: usize = BLOCK / ROWS;
+pub(super) const GROUPS: usize = BLOCK / ROWS;
 /// Nibbles of a row that lie together in a tile, in fours, per line of its plane.
-const FOURS: usize = SPAN / 4;
+pub(super) const FOURS: usize = SPAN / 4;
 /// Products of pairs, each at most 2 * 15 * 127, that are added up in 16 bits.
 const SHORT: usize = 8;
 

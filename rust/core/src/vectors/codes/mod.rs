@@ -7,6 +7,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avxvnni;
+#[cfg(target_arch = "x86_64")]
+mod avxvnni_tile;
 mod best;
 mod centre;
 mod coded_query;
