@@ -67,8 +67,10 @@ class Kernels:
     def ask(self, question: Asked) -> object:
         plan, vectors, snapshot = self.plans[id(question)], self.vectors, self.snapshot
         assert plan.vector is not None
-        found, scores, _ = _core.bm25_top_k(self.parts, plan.query.terms, plan.candidates, None, ties=snapshot.rows)
-        near, _ = vectors.codes.top_k(plan.vector.scan, vectors.rows, plan.candidates, None)
+        # The two legs of a search share the candidates.
+        taken = plan.taken(compared=True)
+        found, scores, _ = _core.bm25_top_k(self.parts, plan.query.terms, taken, None, ties=snapshot.rows)
+        near, _ = vectors.codes.top_k(plan.vector.scan, vectors.rows, taken, None)
         slots = _core.unite(found, vectors.slots[near])
         more = _core.bm25_at(self.parts, plan.query.terms, slots[len(found) :])
         columns = {
