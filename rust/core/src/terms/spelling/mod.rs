@@ -1,5 +1,7 @@
 //! The share of a query's spelling in a text: misspelt, inflected and compound words meet here.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod contents;
 mod index;
 mod listed;
@@ -8,6 +10,7 @@ mod matches;
 mod names;
 mod numbers;
 mod query_profile;
+mod shared;
 mod spell;
 mod statistics;
 #[cfg(test)]
