@@ -6,7 +6,7 @@ use super::beginnings::{Beginning, Beginnings};
 use super::list::Scorer;
 use super::query::LOOK_UP;
 use super::rank::{Hits, Part, Wanted, allowed, with_scorers};
-use super::top_candidates::{Candidate, TopCandidates};
+use super::top_candidates::{Candidate, best_of};
 use crate::collections::BitMask;
 use crate::error::{Error, Result};
 
@@ -123,9 +123,9 @@ fn best(
     matches: usize,
     wanted: Wanted<'_>,
 ) -> Vec<Candidate> {
-    let mut best = TopCandidates::new(wanted.k);
-    score(scorer, words, rows, matches, wanted, |candidate| best.push(candidate));
-    best.into_sorted()
+    let mut all = Vec::with_capacity(matches);
+    score(scorer, words, rows, matches, wanted, |candidate| all.push(candidate));
+    best_of(all, wanted.k)
 }
 
 /// Pass on some rows with their scores, slots ascending.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::limits::Limits;
 use super::list::{List, Scorer};
 use super::postings::{Posting, Run};
-use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
+use super::top_candidates::{Floor, NEGLIGIBLE};
 use crate::collections::BitMask;
 
 /// Lists that are looked at together. Sums are kept for every set of them, and a row is tested for some of the sets.
@@ -70,7 +70,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// Find the slots, ascending, whose rows may be among the best, with what their scores are at most.
-    pub(super) fn search(mut self, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>) {
+    pub(super) fn search(mut self, best: &mut Floor, near: &mut Vec<(usize, f64)>) {
         let mut rows = Vec::new();
         let mut limits: Vec<Limits> = self.scorers.iter().map(Limits::new).collect();
         for start in self.words.clone().step_by(BLOCK) {
@@ -82,7 +82,7 @@ impl<'q, 'a> Dense<'q, 'a> {
             for row in &rows {
                 let slot = start * 64 + row.at as usize;
                 near.push((slot, row.sum + self.bounds[row.rest as usize]));
-                best.push(Candidate { score: row.sum, key: slot as i64, slot });
+                best.push(row.sum);
             }
         }
     }
@@ -92,7 +92,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     /// There may be a list without which no row has enough but those of the lists before it, nor with it alone. The rows
     /// that it is the first to hold have to have enough by its posting and what all lists after it give at most, which rules
     /// most of them out. So its postings are walked, one after the other.
-    fn list_rows(&self, start: usize, rows: &mut Vec<CandidateRow>, limits: &mut [Limits], best: &TopCandidates) {
+    fn list_rows(&self, start: usize, rows: &mut Vec<CandidateRow>, limits: &mut [Limits], best: &Floor) {
         rows.clear();
         let (enough, from) = (self.enough(0, 0, best), |list: usize| self.bounds[self.bounds.len() - (1 << list)]);
         let needed = (0..self.lists.len()).take_while(|&list| !best.rules_out(from(list))).last();
@@ -134,9 +134,9 @@ impl<'q, 'a> Dense<'q, 'a> {
     ///
     /// List by list: the next row's posting is fetched while this one's score is computed, and no branch asks which row
     /// it is that falls behind.
-    fn add_scores(&self, rows: &mut Vec<CandidateRow>, best: &TopCandidates) {
+    fn add_scores(&self, rows: &mut Vec<CandidateRow>, best: &Floor) {
         for (i, words) in self.lists.iter().enumerate() {
-            if self.bounds[self.bounds.len() - (1 << i)] <= best.floor() * NEGLIGIBLE {
+            if self.bounds[self.bounds.len() - (1 << i)] <= best.score() * NEGLIGIBLE {
                 break;
             }
             let scorer = &self.scorers[words.list.part];
@@ -155,7 +155,7 @@ impl<'q, 'a> Dense<'q, 'a> {
     }
 
     /// The rows of the block that may reach the floor by the lists of the set `held` and those from `list` on.
-    fn enough(&self, list: usize, held: usize, best: &TopCandidates) -> RowBits {
+    fn enough(&self, list: usize, held: usize, best: &Floor) -> RowBits {
         let rest = self.bounds.len() - (1 << list);
         if best.rules_out(self.bounds[held | rest]) {
             return [0; BLOCK];

@@ -2,7 +2,7 @@
 
 use super::list::{COMMON_TUPLES, List, Scorer};
 use super::postings::Posting;
-use super::top_candidates::TopCandidates;
+use super::top_candidates::Floor;
 
 /// Stands for what was not asked for yet.
 const UNKNOWN: u32 = 0;
@@ -25,8 +25,8 @@ impl Limits {
     }
 
     /// Forget what was known, unless it was of the same list and floor.
-    pub(super) fn begin(&mut self, list: usize, best: &TopCandidates) {
-        let of = (list, best.floor());
+    pub(super) fn begin(&mut self, list: usize, best: &Floor) {
+        let of = (list, best.score());
         if self.of != of {
             self.of = of;
             self.too_many.fill(UNKNOWN);
@@ -40,13 +40,13 @@ impl Limits {
         &mut self,
         posting: Posting,
         (list, scorer): (&List<'_>, &Scorer<'_>),
-        (rest, best): (f64, &TopCandidates),
+        (rest, best): (f64, &Floor),
     ) -> bool {
         let (tuple, tokens) = posting.kept();
         let Some(too_many) = self.too_many.get_mut(tuple) else { return false };
         if *too_many == UNKNOWN {
             let ruled_out = |score: f64| best.rules_out(score + rest);
-            *too_many = list.tokens_too_many(scorer, tuple as u32, best.floor() - rest, ruled_out).unwrap_or(NEVER);
+            *too_many = list.tokens_too_many(scorer, tuple as u32, best.score() - rest, ruled_out).unwrap_or(NEVER);
         }
         tokens >= *too_many
     }
@@ -56,7 +56,6 @@ impl Limits {
 mod tests {
     use super::super::index::TextIndex;
     use super::super::statistics::Constants;
-    use super::super::top_candidates::Candidate;
     use super::*;
 
     #[test]
@@ -74,8 +73,8 @@ mod tests {
             list.times = 2.0;
             let score = |posting| list.times * list.score(&scorer, posting);
             for (floor, rest) in [(3.5, 0.5), (4.1, 0.1), (5.0, 0.0), (0.1, 0.0), (9.0, 1.0), (1.0, 0.999_999_999)] {
-                let mut best = TopCandidates::new(1);
-                best.push(Candidate { score: floor, key: 0, slot: 0 });
+                let mut best = Floor::new(1);
+                best.push(floor);
                 let mut limits = Limits::new(&scorer);
                 limits.begin(0, &best);
                 let (mut ruled_out, mut below) = (0, 0);

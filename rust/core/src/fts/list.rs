@@ -239,6 +239,14 @@ impl<'a> List<'a> {
         postings.get(*probe).copied().filter(|posting| posting.slot as usize == slot)
     }
 
+    /// The posting of a slot, by a walk on from the places that the last slot left; slots ascend.
+    pub(super) fn find_from(&self, at: &mut [usize; 2], slot: usize) -> Option<Posting> {
+        let run = usize::from(slot >= self.split);
+        let rest = &self.runs[run].postings[at[run]..];
+        at[run] += rest.iter().take_while(|posting| (posting.slot as usize) < slot).count();
+        self.runs[run].postings.get(at[run]).copied().filter(|posting| posting.slot as usize == slot)
+    }
+
     /// The posting of a slot, looked up afresh.
     pub(super) fn find(&self, slot: usize) -> Option<Posting> {
         self.runs[usize::from(slot >= self.split)].find(slot)

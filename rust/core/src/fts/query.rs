@@ -3,7 +3,7 @@
 use super::dense::Dense;
 use super::list::{List, Scorer, check_slot};
 use super::statistics::idf;
-use super::top_candidates::{Candidate, NEGLIGIBLE, TopCandidates};
+use super::top_candidates::{Candidate, Floor, NEGLIGIBLE, best_of};
 use crate::collections::BitMask;
 use crate::error::Result;
 
@@ -106,7 +106,7 @@ impl<'a> Query<'a> {
             return Vec::new();
         }
         let rows = self.allowed.iter().map(|set| set.words().len() * 64).max().unwrap_or(0);
-        let mut best = TopCandidates::new(k);
+        let mut best = Floor::new(k);
         self.raise_floor(&mut best, k);
         self.search(best, k, ties, rows)
     }
@@ -114,17 +114,14 @@ impl<'a> Query<'a> {
     /// Find the best `k` of given rows, slots ascending.
     pub(super) fn best_of(&self, slots: Vec<usize>, k: usize, ties: Option<&[i64]>) -> Vec<Candidate> {
         let (scores, _) = self.exact(&slots, |part| &self.allowed[part]);
-        let mut best = TopCandidates::new(k);
-        for (slot, score) in slots.into_iter().zip(scores) {
-            let key = ties.map_or(slot as i64, |ties| ties[slot]);
-            best.push(Candidate { score, key, slot });
-        }
-        best.into_sorted()
+        let key = |slot: usize| ties.map_or(slot as i64, |ties| ties[slot]);
+        let candidates = slots.into_iter().zip(scores).map(|(slot, score)| Candidate { score, key: key(slot), slot });
+        best_of(candidates.collect(), k)
     }
 
     /// The number of rows that come before another one by score, then by key.
     pub(super) fn count_before(&self, mut rows: BitMask, own: Candidate, ties: Option<&[i64]>) -> usize {
-        let mut best = TopCandidates::new(0);
+        let mut best = Floor::new(0);
         best.raise(own.score);
         let essential = self.essential(&best);
         if essential < self.lists.len() {
@@ -176,7 +173,7 @@ impl<'a> Query<'a> {
     }
 
     /// A row's score is at least what one term adds to it, so the k-th best of the rarest term is a first floor.
-    fn raise_floor(&self, best: &mut TopCandidates, k: usize) {
+    fn raise_floor(&self, best: &mut Floor, k: usize) {
         // Among words of many rows the floor rises as quickly by itself.
         let dense = |run: usize| self.lists.iter().all(|list| list.run(run).bits.is_some());
         if self.lists.len() < 2 || dense(0) || dense(1) {
@@ -195,13 +192,13 @@ impl<'a> Query<'a> {
     }
 
     /// Find the best `k` rows; `best` knows a first floor.
-    fn search(&mut self, best: TopCandidates, k: usize, ties: Option<&[i64]>, rows: usize) -> Vec<Candidate> {
+    fn search(&mut self, best: Floor, k: usize, ties: Option<&[i64]>, rows: usize) -> Vec<Candidate> {
         let near = self.near(best, rows);
         self.best_of(near, k, ties)
     }
 
     /// The slots, ascending, whose rows may be among the best: walk the lists window by window.
-    fn near(&mut self, mut best: TopCandidates, rows: usize) -> Vec<usize> {
+    fn near(&mut self, mut best: Floor, rows: usize) -> Vec<usize> {
         let mut near = Vec::new();
         for (run, end) in [self.split(), usize::MAX].into_iter().enumerate() {
             if let Some(dense) = self.dense(run, &best) {
@@ -222,7 +219,7 @@ impl<'a> Query<'a> {
     }
 
     /// A run of the lists as bits, if that is how to go through it: where a list that has to be walked is long.
-    fn dense(&self, run: usize, best: &TopCandidates) -> Option<Dense<'_, 'a>> {
+    fn dense(&self, run: usize, best: &Floor) -> Option<Dense<'_, 'a>> {
         let apart = self.lists.iter().any(|list| list.split() != self.split());
         let essential = &self.lists[..self.essential(best)];
         let short = essential.iter().all(|list| list.run(run).bits.is_none());
@@ -230,13 +227,13 @@ impl<'a> Query<'a> {
     }
 
     /// The number of lists that must be walked: those after them cannot lift a row to the floor by themselves.
-    fn essential(&self, best: &TopCandidates) -> usize {
+    fn essential(&self, best: &Floor) -> usize {
         let ruled_out = self.rest.iter().position(|&rest| best.rules_out(rest)).unwrap_or(self.lists.len());
         ruled_out.min(self.lists.len())
     }
 
     /// Walk the lists to a slot.
-    fn walk(&mut self, end: usize, best: &mut TopCandidates, near: &mut Vec<(usize, f64)>, rows: usize) {
+    fn walk(&mut self, end: usize, best: &mut Floor, near: &mut Vec<(usize, f64)>, rows: usize) {
         let mut sums = vec![0.0; WINDOW.min(rows)];
         let mut touched = BitMask::with_capacity(WINDOW);
         loop {
@@ -258,20 +255,20 @@ impl<'a> Query<'a> {
                 let (slot, sum) = (start + at, std::mem::replace(&mut sums[at], 0.0));
                 if let Some((least, most)) = self.estimate(slot, sum, essential, best) {
                     near.push((slot, most));
-                    best.push(Candidate { score: least, key: slot as i64, slot });
+                    best.push(least);
                 }
             });
         }
     }
 
     /// The bounds of a slot's score, unless it cannot be among the best; its essential lists add up to `sum`.
-    fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &TopCandidates) -> Option<(f64, f64)> {
+    fn estimate(&mut self, slot: usize, mut sum: f64, essential: usize, best: &Floor) -> Option<(f64, f64)> {
         for i in essential..self.lists.len() {
             let rest = self.rest[i];
             if best.rules_out(sum + rest) {
                 return None;
             }
-            if rest <= best.floor() * NEGLIGIBLE {
+            if rest <= best.score() * NEGLIGIBLE {
                 return Some((sum, sum + rest));
             }
             sum += self.lists[i].times * self.add(i, slot);
@@ -290,17 +287,22 @@ impl<'a> Query<'a> {
 
     /// The scores of slots, summed in FTS5's order, and whether they hold a term, given by part the rows that count.
     ///
-    /// List by list, so that a list stays in the cache and many look-ups in it are under way.
+    /// List by list, so that a list stays in the cache and many look-ups in it are under way; a list that is hardly longer
+    /// than the slots is walked.
     fn exact<'r>(&self, slots: &[usize], rows: impl Fn(usize) -> &'r BitMask) -> (Vec<f64>, Vec<bool>) {
         let (mut totals, mut matches) = (vec![0.0; slots.len()], vec![false; slots.len()]);
         let mut added: Vec<Option<Vec<f64>>> = vec![None; self.lists.len()];
+        let ascends = slots.is_sorted();
         for sequence in &self.sequences {
             let mut sums = vec![0.0; slots.len()];
             for &at in sequence {
                 let list = &self.lists[at];
                 let (scorer, rows) = (&self.scorers[list.part], rows(list.part));
+                let mut walk = (ascends && list.len() < LOOK_UP * slots.len()).then_some([0; 2]);
                 let add = |(&slot, matches): (&usize, &mut bool)| {
-                    let posting = if rows.contains(slot) { list.find(slot) } else { None };
+                    let find =
+                        |at: Option<&mut [usize; 2]>| at.map_or_else(|| list.find(slot), |at| list.find_from(at, slot));
+                    let posting = if rows.contains(slot) { find(walk.as_mut()) } else { None };
                     *matches |= posting.is_some();
                     posting.map_or(0.0, |posting| list.score(scorer, posting))
                 };

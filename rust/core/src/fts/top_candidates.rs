@@ -1,4 +1,4 @@
-//! The best candidates so far, and the score below which no other can be among them.
+//! The best candidates, and the score below which none can be among them.
 
 use std::cmp::Ordering;
 
@@ -36,20 +36,32 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// The best `k` candidates so far.
-pub(super) struct TopCandidates {
-    heap: TopKHeap<Candidate>,
+/// The best `k` candidates, best first.
+pub(super) fn best_of(mut candidates: Vec<Candidate>, k: usize) -> Vec<Candidate> {
+    let best_first = |a: &Candidate, b: &Candidate| b.cmp(a);
+    if k < candidates.len() {
+        candidates.select_nth_unstable_by(k, best_first);
+        candidates.truncate(k);
+    }
+    candidates.sort_unstable_by(best_first);
+    candidates
+}
+
+/// The score below which no candidate can be among the best `k`.
+pub(super) struct Floor {
+    /// By [`key`].
+    scores: TopKHeap<i64>,
     /// A score that at least `k` candidates are known to reach.
     floor: f64,
 }
 
-impl TopCandidates {
+impl Floor {
     pub(super) fn new(k: usize) -> Self {
-        Self { heap: TopKHeap::new(k), floor: f64::NEG_INFINITY }
+        Self { scores: TopKHeap::new(k), floor: f64::NEG_INFINITY }
     }
 
     /// The score below which a candidate cannot be among the best.
-    pub(super) fn floor(&self) -> f64 {
+    pub(super) fn score(&self) -> f64 {
         self.floor
     }
 
@@ -63,16 +75,23 @@ impl TopCandidates {
         self.floor = self.floor.max(floor);
     }
 
-    pub(super) fn push(&mut self, candidate: Candidate) {
-        if let Some(least) = self.heap.push(candidate) {
-            self.raise(least.score);
+    /// Take note of the score of one more candidate.
+    pub(super) fn push(&mut self, score: f64) {
+        if let Some(least) = self.scores.push(key(score)) {
+            self.raise(unkey(least));
         }
     }
+}
 
-    /// The candidates, best first.
-    pub(super) fn into_sorted(self) -> Vec<Candidate> {
-        self.heap.into_sorted()
-    }
+/// A number that orders as a score does: it is compared faster.
+fn key(score: f64) -> i64 {
+    let bits = score.to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// The inverse of [`key`].
+fn unkey(key: i64) -> f64 {
+    f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)
 }
 
 #[cfg(test)]
@@ -81,22 +100,29 @@ mod tests {
 
     #[test]
     fn the_best_come_first_and_ties_go_by_key() {
-        let mut best = TopCandidates::new(3);
-        for (slot, (score, key)) in [(1.0, 5), (3.0, 9), (2.0, 4), (2.0, 3), (2.0, 8), (0.5, 0)].into_iter().enumerate()
+        let all = [(1.0, 5), (3.0, 9), (2.0, 4), (2.0, 3), (2.0, 8), (0.5, 0)];
+        let all = || all.into_iter().enumerate().map(|(slot, (score, key))| Candidate { score, key, slot }).collect();
+        let slots = |k| best_of(all(), k).iter().map(|candidate| candidate.slot).collect::<Vec<_>>();
+        assert_eq!((slots(3), slots(0), slots(9)), (vec![1, 3, 2], vec![], vec![1, 3, 2, 4, 0, 5]));
+    }
+
+    #[test]
+    fn the_floor_is_the_lowest_of_the_best_scores() {
+        let mut floor = Floor::new(3);
+        for (score, wanted) in
+            [(1.0, f64::NEG_INFINITY), (-2.0, f64::NEG_INFINITY), (0.0, -2.0), (0.5, 0.0), (0.2, 0.2)]
         {
-            best.push(Candidate { score, key, slot });
+            floor.push(score);
+            assert_eq!(floor.score(), wanted);
         }
-        assert_eq!(best.floor(), 2.0);
-        let slots: Vec<usize> = best.into_sorted().iter().map(|candidate| candidate.slot).collect();
-        assert_eq!(slots, [1, 3, 2]);
-        let mut none = TopCandidates::new(0);
-        none.push(Candidate { score: 1.0, key: 0, slot: 0 });
-        assert!(none.into_sorted().is_empty());
+        let mut none = Floor::new(0);
+        none.push(1.0);
+        assert_eq!(none.score(), f64::NEG_INFINITY);
     }
 
     #[test]
     fn a_bound_that_rounding_may_have_lowered_is_not_ruled_out() {
-        let mut best = TopCandidates::new(1);
+        let mut best = Floor::new(1);
         best.raise(0.7);
         // A sum of a thousand terms is off by at most a thousand half-ulps, relatively.
         let rounded = 0.7 * (1.0 - 1_000.0 * f64::EPSILON / 2.0);
@@ -107,8 +133,8 @@ mod tests {
 
     #[test]
     fn where_all_weights_are_0_a_score_of_0_may_still_come_first_by_its_key() {
-        let mut best = TopCandidates::new(1);
-        best.push(Candidate { score: 0.0, key: 7, slot: 0 });
+        let mut best = Floor::new(1);
+        best.push(0.0);
         assert!(!best.rules_out(0.0));
     }
 }
