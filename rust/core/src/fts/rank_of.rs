@@ -44,7 +44,7 @@ pub fn rank_of<T: AsRef<str>>(
     let (terms, words) = (single_terms(terms)?, needed.map(words_of).transpose()?);
     with_scorers(parts, |scorers| {
         let allowed = allowed(scorers, wanted)?;
-        let query = Query::new(scorers, &allowed, &terms);
+        let mut query = Query::new(scorers, &allowed, &terms);
         let mut rows = query.matches();
         let (matches, mut whole, mut before) = (rows.count(), 0, 0);
         if let Some(words) = words {
@@ -59,7 +59,7 @@ pub fn rank_of<T: AsRef<str>>(
             }
         }
         if let Some(own) = candidate(slot, score, wanted) {
-            before += query.count_before(rows, own, wanted.ties);
+            before += query.count_before(&rows, own, wanted.ties);
         }
         Ok(TextRank { matches, whole, before, score, holds_all })
     })
