@@ -647,7 +647,8 @@ class Corpus:
         selection: Selection | None = None,
         feedback: tuple[int, int, int, float] | None = None,
         constants: tuple[float, float] | None = None,
-    ) -> list[tuple[Pool, int, int, bool, int, int | None]]:
+        recall: float = 1.0,
+    ) -> list[tuple[Pool, int, int, bool, int, int | None, bool]]:
         """Return the candidates of each query: by full text, best first, then what vectors added; every column filled.
 
         Args:
@@ -661,12 +662,14 @@ class Corpus:
             space: the vectors that query vectors are compared with.
             selection: which slots may be returned; None allows all.
             constants: k1 and b of BM25; None for FTS5's.
+            recall: of vectors in lists, see `Codes.probe`.
 
         Returns:
             By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
-            it brought), how many of the candidates full text found, whether no entry holds some term, and how many of
-            the matches hold every needed word. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where
-            no full text is given. With needed words ``all_words`` is 1 where a candidate holds all of them.
+            it brought), how many of the candidates full text found, whether no entry holds some term, how many of the
+            matches hold every needed word, the step of a cascade that answered, and true if no other vector is nearer
+            for certain. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
+            With needed words ``all_words`` is 1 where a candidate holds all of them.
 
         A ValueError for arrays that do not fit each other and a term that is a phrase, an OSError of a file of vectors.
         """

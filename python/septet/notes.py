@@ -3,7 +3,7 @@
 Codes and their meanings:
 
 ==========================  =========================================================================================
-``approximate``             an approximate index on the server was used; it may have missed near vectors
+``approximate``             near vectors may be missing: an index on a server was used, or lists (``recall`` below 1)
 ``bad_vector``              a provider sent vectors that are all zero, or contain NaN or infinity
 ``batch_failed``            a batch of texts was not embedded; the next run retries it
 ``batches_given_up``        two batch jobs in a row failed; the rest is embedded request by request

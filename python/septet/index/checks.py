@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from septet import _core
 from septet.errors import QueryError, VectorError
-from septet.inputs.arguments import exact, listed, real, shown, utf8, whole
+from septet.inputs.arguments import exact, listed, share, shown, utf8, whole
 from septet.model.vector import MOST_DIMENSIONS, numbers
 
 Rows = NDArray[np.float32]
@@ -110,14 +110,11 @@ def count(value: int, least: int, name: str) -> int:
     return min(whole(value, name, QueryError, least), MOST)
 
 
-def share(recall: float, radius: float | None) -> float:
+def recall_of(recall: float, radius: float | None) -> float:
     """Check a recall, which no radius goes with."""
     if radius is not None:
         raise QueryError("recall does not go with radius: a search by radius is exact")
-    value = real(recall, "recall", QueryError)
-    if not 0 < value <= 1:
-        raise QueryError(f"recall is {shown(recall)}: wanted more than 0 and at most 1")
-    return value
+    return share(recall, "recall", QueryError)
 
 
 def id_list(value: object, error: type[Exception], name: str = "ids") -> list[int] | list[str]:

@@ -277,7 +277,7 @@ class VectorIndex:
                 finite number, ``recall`` is not in (0, 1] or used with ``radius``, or ``ids`` are not ids.
             StoreError: a file that `open` mapped was truncated or overwritten.
         """
-        share = None if recall is None else checks.share(recall, radius)
+        share = None if recall is None else checks.recall_of(recall, radius)
         requested = None if ids is None else checks.id_list(ids, QueryError)
         state, at = (self._state, None) if requested is None else self._find(requested)
         queries, many = checks.queries_of(query, self.dimensions, self.metric)

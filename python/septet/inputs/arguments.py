@@ -117,6 +117,14 @@ def real(
     raise error(f"{name} is {shown(value)}: wanted a number {_range(least, most)}".rstrip())
 
 
+def share(value: object, name: str, error: type[Exception]) -> float:
+    """Return a number above 0 and at most 1; raise `error` for others."""
+    result = real(value, name, error)
+    if not 0 < result <= 1:
+        raise error(f"{name} is {shown(value)}: wanted more than 0 and at most 1")
+    return result
+
+
 def clock_time(now: object, error: type[Exception]) -> float:
     """Return the result of the caller's clock; raise `error` outside the years 1 to 9999, as for milliseconds."""
     return real(now, "what clock() returned", error, BEGIN_OF_DATES, END_OF_DATES - 1)

@@ -82,6 +82,7 @@ class TierTable(_ConfigTable):
         token_file: the file with the token of the server.
         timeout_s: maximum time of a request to a server, 0.05 to 600 seconds.
         reads, connections, prepare: options of a vault on a PostgreSQL server, as for `PostgresVault`.
+        recall: the option of `Vault`, for a tier with a path.
         priority: 0 to 2; None for 1.0 of ``agent``, 0.8 of ``project``, 0.6 of ``team``, 0.5 of others.
         read_only: True to refuse writes.
         optional: True to start without the tier if it cannot be opened.
@@ -97,6 +98,7 @@ class TierTable(_ConfigTable):
     reads: Literal["any", "primary", "prefer-standby"] | None = None
     connections: Annotated[int, Field(ge=1, le=1_000)] | None = None
     prepare: bool | None = None
+    recall: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
     priority: Annotated[float, Field(ge=0, le=2, strict=False)] | None = None
     read_only: bool = False
     optional: bool = False
@@ -105,6 +107,8 @@ class TierTable(_ConfigTable):
     def _one_place(self) -> TierTable:
         if [self.path, self.url, self.dsn_env].count(None) != 2:
             raise ValueError("wanted one of path, url and dsn_env")
+        if self.recall is not None and self.path is None:
+            raise ValueError("recall belongs to a tier with a path")
         postgres = self.dsn_env is not None or is_dsn(self.url)
         if self.url is not None and not postgres and not self.url.startswith(("http://", "https://")):
             raise ValueError("url must begin with https://, http:// or postgresql://")

@@ -139,7 +139,8 @@ def _tiers(
 
 def _tier(stack: ExitStack, table: TierTable, read_only: bool, embedder: Mapping[str, Any]) -> Any:
     if table.path is not None:
-        return _vault(stack, table.path, read_only, embedder)
+        own = {} if table.recall is None else {"recall": table.recall}
+        return _vault(stack, table.path, read_only, {**embedder, **own})
     dsn = _from_environment(table.dsn_env, "dsn_env") if table.dsn_env is not None else str(table.url)
     if not is_dsn(dsn):
         if table.dsn_env is not None:

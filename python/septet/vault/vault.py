@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from septet.errors import EntryError, ReadOnly, SeptetError, StoreError
-from septet.inputs.arguments import file_path, flag, flags, shown
+from septet.inputs.arguments import file_path, flag, flags, share, shown
 from septet.postgres.store.dsn import check_file
 from septet.profiles import ProfileLike, resolve
 from septet.sqlite.snapshot.manager import SnapshotManager
@@ -57,6 +57,9 @@ class Vault(ListedByArrays, AnyVault, Following):
             index in memory.
         mapped: map the files of that folder, so that processes share their pages. False reads them into memory, which
             is always done on network file systems. A file that another program truncates or overwrites is rebuilt.
+        recall: the share of the nearest vectors that a search expects to find, above 0 and at most 1, once `optimize`
+            has arranged them in lists; .99 reads a few percent of them. Results that may lack some have a note
+            ``approximate``. 1 searches exactly.
         on_search: called with a `SearchEvent` after each search, on the thread that searched.
         on_write: called with a `WriteEvent` after each call that writes. Exceptions of hooks are logged and ignored.
         sync_on_search: sync the followed folders (`sync`) before each search (`search`, `search_many`, `recall`,
@@ -93,6 +96,7 @@ class Vault(ListedByArrays, AnyVault, Following):
         embedding_options: EmbeddingOptions | None = None,
         sidecar: bool = True,
         mapped: bool = True,
+        recall: float = 1.0,
         on_search: Callable[[SearchEvent], object] | None = None,
         on_write: Callable[[WriteEvent], object] | None = None,
         sync_on_search: bool | float = False,
@@ -101,7 +105,7 @@ class Vault(ListedByArrays, AnyVault, Following):
     ) -> None:
         file = check_file(file_path(path, "path", StoreError))
         flags({"read_only": read_only, "sidecar": sidecar, "mapped": mapped, "sync_on_open": sync_on_open}, StoreError)
-        budget = self._search_budget(sync_on_search)
+        recall, budget = share(recall, "recall", StoreError), self._search_budget(sync_on_search)
         self._set_up(clock, profile, history, (on_search, on_write), telemetry, file)
         self._store = SqliteStore(file, read_only=read_only)
         try:
@@ -111,6 +115,7 @@ class Vault(ListedByArrays, AnyVault, Following):
                 else None
             )
             manager = SnapshotManager(beside)
+            manager.recall = recall
             self._tier = LocalTier("vault", 1.0, self._store, manager, LateListings(self._store))
             self._remembered = manager.remembered
             manager.measure = partial(measured_agreement, self._store, self._now, self._profile)
@@ -144,6 +149,10 @@ class Vault(ListedByArrays, AnyVault, Following):
         Loads of 2,000 or more entries do this themselves. Call it before moving the file to a read-only medium: the
         next process maps the index, and its first search is as fast as any other. Up-to-date files are not written
         again. Token counts are built if the vault's profile, or a search so far, uses them.
+
+        The vectors of a space with 50,000 or more are arranged in lists of near ones, for searches with ``recall``
+        below 1. Vectors added later are always compared, until the lists absorb them: by themselves, once these are a
+        twentieth of all. Lists change no result of an exact search.
 
         Returns:
             Number of indexed entries, and the written file.

@@ -86,9 +86,9 @@ pub(super) struct Corpus {
 /// Rows of unit length with their slots, codes if there are many, the row of each slot, and a sample.
 type SpaceParts<'py> =
     (i64, Pieces<'py>, Vector<'py, i64>, Option<Bound<'py, Codes>>, Vector<'py, i32>, Bound<'py, Sample>);
-/// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word, and the
-/// step that answered.
-type Found = (Pool, usize, usize, bool, usize, Option<usize>);
+/// A pool, its matches, how many candidates they are, whether a term is unknown, how many matches hold every word, the step
+/// that answered, and whether no vector is nearer for certain.
+type Found = (Pool, usize, usize, bool, usize, Option<usize>, bool);
 /// Matches, those with every needed word, those before the slot; its score, whether it holds every needed word, whether it
 /// holds each term and does as a word, and the share of the grams in its score.
 type TextPlace = (usize, usize, usize, Option<f64>, bool, Vec<(bool, bool)>, f64);
@@ -123,7 +123,7 @@ impl Corpus {
     /// Return the candidates of each query, with its full-text matches, how many of the candidates these are, whether no
     /// entry holds some term, and how many of the matches hold every needed word.
     #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
-    #[pyo3(signature = (queries, *, tier, k, guard, weights, columns, space=None, selection=None, feedback=None, constants=None))]
+    #[pyo3(signature = (queries, *, tier, k, guard, weights, columns, space=None, selection=None, feedback=None, constants=None, recall=1.0))]
     fn recall(
         &self,
         py: Python<'_>,
@@ -137,6 +137,7 @@ impl Corpus {
         selection: Option<&Bound<'_, Selection>>,
         feedback: Option<(usize, usize, u32, f64)>,
         constants: Option<(f64, f64)>,
+        recall: f64,
     ) -> Result<Vec<Found>> {
         let guard = guard.map(|(below, limit)| {
             Ok::<_, Raised>(search::Guard { below: count("below", below)?, limit: count("limit", limit)? })
@@ -148,16 +149,18 @@ impl Corpus {
             constants: constants_of(constants)?,
             columns: columns_of(&columns, feedback)?,
             selection: selection.map(|selection| &selection.get().0),
+            recall,
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;
         let wanted: Vec<Wanted> = queries.iter().map(Wanted::of).collect();
         let queries = queries.iter().zip(&wanted).map(|(parts, own)| own.query(parts)).collect::<Result<Vec<_>>>()?;
-        let recall =
+        let find =
             |corpus: search::Corpus<'_>| Ok(py.detach(|| search::recall(&corpus, space.as_ref(), &request, &queries))?);
-        let results = guarded(self.sources(space.as_ref()), || self.with(py, recall))?;
-        let outcome =
-            |one: search::Recalled| (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step);
+        let results = guarded(self.sources(space.as_ref()), || self.with(py, find))?;
+        let outcome = |one: search::Recalled| {
+            (Pool(one.pool), one.matches, one.by_text, one.unknown, one.whole, one.step, one.certain)
+        };
         Ok(results.into_iter().map(outcome).collect())
     }
 
@@ -179,6 +182,7 @@ impl Corpus {
             constants: constants_of(constants)?,
             columns: search::Columns::default(),
             selection: selection.map(|selection| &selection.get().0),
+            recall: 1.0,
             tier: 0,
         };
         let wanted = Wanted::of(&query);
@@ -267,6 +271,7 @@ impl Corpus {
             constants: constants_of(constants)?,
             columns: columns_of(&columns, None)?,
             selection: None,
+            recall: 1.0,
             tier,
         };
         let space = space.as_ref().map(space_of).transpose()?;

@@ -12,7 +12,7 @@ import numpy as np
 from septet import _core
 from septet.model.arrays import Mask, NameTable
 from septet.model.vector import Space
-from septet.sqlite.snapshot.columns import Buffers, FactColumn, VectorLayer, facts_of
+from septet.sqlite.snapshot.columns import Buffers, FactColumn, VectorLayer, facts_of, is_behind
 from septet.sqlite.snapshot.postings import Postings, PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot, Terms, VectorRows
@@ -88,7 +88,11 @@ class Checkpoint(NamedTuple):
         if self.snapshot.links is not None:
             needed.add(LINKS[0])
         is_late = stamp.generation >= self.snapshot.generation
-        return is_late and set(stamp.spaces) >= set(self.spaces) and needed <= set(file.names())
+        contained = is_late and set(stamp.spaces) >= set(self.spaces) and needed <= set(file.names())
+        return contained and all(_has_lists(file, layer.space) for layer in self.layers if self._lists(layer))
+
+    def _lists(self, layer: VectorLayer) -> int:
+        return self.snapshot.vectors[layer.space.space].codes.lists
 
     def write(self, to: _core.ArrayWriter, step: Callable[[str], None]) -> None:
         """Write every array; ``step`` is called before each."""
@@ -256,6 +260,17 @@ def restored_vectors(file: _core.ArrayFile, space: Space, sampled: Mask) -> tupl
         _check(0 <= agreement <= 1)
         sample.agree(agreement)
     return VectorRows((rows, no_rows), vector_slots, codes, positions, sample, keys), rows
+
+
+def _has_lists(file: _core.ArrayFile, space: Space) -> bool:
+    """Return True if the vectors of a space are in lists that are up to date."""
+    if f"{_prefix(space)}codes.lists/rows" not in file.names():
+        return False
+    try:
+        codes = file.codes(f"{_prefix(space)}codes.")
+    except (OSError, ValueError):
+        return False
+    return codes.lists > 0 and not is_behind(codes)
 
 
 def _prefix(space: Space) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PAGE_ROWS = 5_000
+#: Lists absorb the vectors in none if these are more than this part of all.
+UNLISTED_PART = 20
 
 
 class FactColumn(NamedTuple):
@@ -175,6 +177,11 @@ def _bounded(facts: ColumnArrays) -> Slots:
     return slots
 
 
+def is_behind(codes: _core.Codes) -> bool:
+    """Return True if there are lists, and they should absorb the vectors in none."""
+    return codes.lists > 0 and codes.unlisted * UNLISTED_PART > len(codes)
+
+
 class VectorLayer:
     """Unit rows, codes and slots of one space; only the manager appends, under its lock."""
 
@@ -213,6 +220,17 @@ class VectorLayer:
     def added(self) -> int:
         """Number of rows in memory only."""
         return len(self._rows)
+
+    @property
+    def is_behind(self) -> bool:
+        """True if its lists should absorb the rows in none."""
+        return is_behind(self._codes)
+
+    def arrange(self, codes: _core.Codes) -> _core.Codes:
+        """Replace the codes by those in lists of the first rows; append and return those of all rows."""
+        codes.append(self._rows.view()[len(codes) - len(self._base) :])
+        self._codes = codes
+        return codes
 
     def append(self, read: SqliteReading, rows: Slots, slots: Slots) -> None:
         """Append the vectors of entries, given the store's rows ``(m,)`` and their slots ``(m,)``."""

@@ -9,6 +9,7 @@ from septet import _core
 from septet.errors import Closed
 from septet.sqlite.snapshot.catch_up import precedes
 from septet.sqlite.snapshot.checkpoint import Checkpoint
+from septet.sqlite.snapshot.columns import is_behind
 from septet.sqlite.snapshot.postings import PostingsBuffers
 from septet.sqlite.snapshot.sidecar import Sidecar, Stamp
 from septet.sqlite.snapshot.snapshot import Snapshot
@@ -18,6 +19,8 @@ from septet.sqlite.tables.entries import purged_at
 from septet.watch import log
 
 PAGE_ROWS = 5_000
+#: Minimum vectors of a space for lists: a scan of fewer takes about a millisecond.
+LEAST_LISTED = 50_000
 
 
 def build(store: SqliteStore, snapshot: Snapshot, hand_over: Callable[[PostingsBuffers], None]) -> Task:
@@ -65,6 +68,22 @@ def verify(
     return step
 
 
+def arranged(snapshot: Snapshot, space: int, *, new: bool) -> _core.Codes | None:
+    """Return the codes of a space in lists that are up to date; None if there is nothing to do.
+
+    Args:
+        new: make lists of many vectors that have none, or that doubled since.
+    """
+    vectors = snapshot.vectors[space]
+    codes = vectors.codes
+    makes = new and len(vectors.slots) >= LEAST_LISTED and 2 * codes.unlisted > len(codes)
+    if not makes and not is_behind(codes):
+        return None
+    # Searches mask dead slots, so no list needs their vectors. In the background one thread is enough.
+    alive, threads = snapshot.alive[vectors.slots], None if new else 1
+    return codes.arranged(vectors.rows, alive, absorb=not makes, threads=threads)
+
+
 def save_step(
     store: SqliteStore,
     state: SidecarState,
@@ -79,17 +98,19 @@ def save_step(
         adopt: takes the checkpoint and the written file, None if no file was written.
         give_up: discards the damaged sidecar in use.
     """
-    sidecar, checkpoint = state.sidecar, freeze()
-    if sidecar is not None and checkpoint is not None:
-        try:
+    sidecar = state.sidecar
+    if sidecar is None:
+        return False
+    try:
+        if (checkpoint := freeze()) is not None:
             adopt(checkpoint, save(store, sidecar, checkpoint))
-        except _core.Damaged as fault:
-            # The sidecar in use changed during the copy, or the new one right after.
-            log.say("sidecar", log.WARNING, "%s was damaged; it is rebuilt", sidecar.folder)
-            give_up(fault)
-        except (OSError, ValueError) as fault:
-            log.say("sidecar", log.WARNING, "%s cannot be written: %s", sidecar.folder, fault)
-            state.unwritable = True
+    except _core.Damaged as fault:
+        # The sidecar in use changed during the copy, or the new one right after.
+        log.say("sidecar", log.WARNING, "%s was damaged; it is rebuilt", sidecar.folder)
+        give_up(fault)
+    except (OSError, ValueError) as fault:
+        log.say("sidecar", log.WARNING, "%s cannot be written: %s", sidecar.folder, fault)
+        state.unwritable = True
     return False
 
 

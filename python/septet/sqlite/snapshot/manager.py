@@ -40,6 +40,7 @@ class SnapshotManager:
         damaged: True if a damaged sidecar was found and removed.
         left_out: parts of the store that are missing in the snapshots, see `Store.left_out`.
         measure: returns the agreement of a space's vectors with words, for sidecars; None to leave it to searches.
+        recall: share of the nearest vectors that searches expect of lists, above 0; 1 for exact searches.
     """
 
     def __init__(self, sidecar: Sidecar | None = None, columns: Sequence[FactColumn] = COLUMNS) -> None:
@@ -56,6 +57,7 @@ class SnapshotManager:
         self.damaged = False
         self.left_out: Sequence[object] = ()
         self.measure: Callable[[SnapshotManager, Snapshot, Space], float | None] | None = None
+        self.recall = 1.0
         #: Snapshot without due work; none becomes due until the next one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)
@@ -237,8 +239,13 @@ class SnapshotManager:
             current = self.current
             return current is not None and self._sidecar.is_outgrown(current, self._buffers)
 
-    def freeze(self) -> Checkpoint | None:
-        """Return a checkpoint of the current snapshot; None without postings."""
+    def freeze(self, *, new_lists: bool = False) -> Checkpoint | None:
+        """Return a checkpoint of the current snapshot, its lists of vectors up to date; None without postings.
+
+        Args:
+            new_lists: arrange large spaces that have no lists, too.
+        """
+        self._arrange(new_lists)
         measure = None if self.measure is None else partial(self.measure, self)
         with self._lock.hold():
             return None if self.current is None else Checkpoint.of(self.current, self._buffers, self._file, measure)
@@ -269,6 +276,21 @@ class SnapshotManager:
                 # Some rows may already be those of the file: start from scratch next time.
                 self._reset()
                 raise
+
+    def _arrange(self, new_lists: bool) -> None:
+        """Bring the lists of vectors up to date; searches and writes continue."""
+        from septet.sqlite.snapshot.maintenance import arranged
+
+        current, layers = self.current, dict(self._buffers.vectors)
+        for number, layer in layers.items():
+            if current is None or number not in current.vectors:
+                continue
+            codes = arranged(current, number, new=new_lists)
+            with self._lock.hold():
+                latest = self.current
+                if codes is not None and latest is not None and self._buffers.vectors.get(number) is layer:
+                    vectors = latest.vectors[number]._replace(codes=layer.arrange(codes))
+                    self.current = replace(latest, vectors={**latest.vectors, number: vectors})
 
     def _task(self, due: Literal["build", "verify", "save"], store: SqliteStore) -> Task:
         """Return a task for the current snapshot; the caller holds the lock."""

@@ -29,23 +29,33 @@ def optimize(manager: SnapshotManager, store: SqliteStore, now: float, *, terms:
     """
     with manager.foreground():
         _load(manager, store, now, terms)
-        sidecar, checkpoint = manager.sidecar, manager.freeze()
-        if sidecar is None or checkpoint is None:
+        sidecar = manager.sidecar
+        if sidecar is None:
+            manager.freeze(new_lists=True)
             return None
         try:
             try:
-                manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+                if not _arrange_and_save(manager, store, sidecar):
+                    return None
             except _core.Damaged as fault:
                 # The sidecar in use changed during the copy: retry once, from the store.
                 manager.give_up(fault)
                 _load(manager, store, now, terms)
-                if (checkpoint := manager.freeze()) is not None:
-                    manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+                _arrange_and_save(manager, store, sidecar)
         except (OSError, ValueError) as cause:
             reason = cause.strerror if isinstance(cause, OSError) else cause
             raise StoreError(f"the sidecar {sidecar.folder} cannot be written: {reason}") from cause
         with store.reading() as read:
             return sidecar.current_file(read)
+
+
+def _arrange_and_save(manager: SnapshotManager, store: SqliteStore, sidecar: Sidecar) -> bool:
+    """Arrange the vectors of large spaces in lists, and write a sidecar; return False without postings."""
+    checkpoint = manager.freeze(new_lists=True)
+    if checkpoint is None:
+        return False
+    manager.adopt(checkpoint, save(store, sidecar, checkpoint, wait=True))
+    return True
 
 
 def load(manager: SnapshotManager, store: SqliteStore, now: float, *, terms: bool) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Incremented when the meaning of any part changes: tokenizer, codes, scaling of vectors, a column.
-FORMAT = 6
+FORMAT = 7
 SUFFIX = ".arrays"
 PART = ".part"
 

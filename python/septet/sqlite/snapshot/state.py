@@ -65,12 +65,16 @@ class Coverage(NamedTuple):
         return cls(file, len(snapshot.rows), _term_slots(snapshot), numbers, frozenset(unverified), links=links)
 
     def is_outgrown(self, snapshot: Snapshot, buffers: Buffers) -> bool:
-        """Return True if a new sidecar should be written: more than a tenth was added, or parts are missing."""
+        """Return True if a new sidecar should be written.
+
+        Namely if more than a tenth was added, lists of vectors are behind, or parts are missing.
+        """
         enough = max(GROWN_SLOTS, self.slots // 10)
         added = 0 if self.file is None else max((layer.added for layer in buffers.vectors.values()), default=0)
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
         lacks_links = snapshot.links is not None and not self.links
-        return grown or lacks_links or not self.whole or not self.spaces >= snapshot.vectors.keys()
+        behind = any(layer.is_behind for layer in buffers.vectors.values())
+        return grown or behind or lacks_links or not self.whole or not self.spaces >= snapshot.vectors.keys()
 
 
 class SidecarState:

@@ -42,6 +42,7 @@ class ReadView(TierView):
     Attributes:
         fallbacks: ids of plans ranked by FTS5's default rank, because ``bm25()`` is missing.
         whole: number of matches with all needed words, by id of plan.
+        uncertain: ids of plans for which nearer vectors may have been missed.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class ReadView(TierView):
         self.disagrees = False
         self.fallbacks: set[int] = set()
         self.unknown: set[int] = set()
+        self.uncertain: set[int] = set()
         self.whole: dict[int, int] = {}
         self.answered: dict[int, int | None] = {}
 
@@ -113,17 +115,20 @@ class ReadView(TierView):
             selection=self.selection(),
             constants=plan.profile.text.constants,
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
+            recall=self.manager.recall,
         )
         if plan.profile.text.match == "all":
-            for p, hits, (_, _, _, _, whole, _) in zip(self.plans, by_fts5, results):
+            for p, hits, (_, _, _, _, whole, *_) in zip(self.plans, by_fts5, results):
                 self.whole[id(p)] = whole if hits is None else hits[3]
         elif plan.profile.text.match == "cascade":
-            for p, hits, (_, _, _, _, _, step) in zip(self.plans, by_fts5, results):
+            for p, hits, (_, _, _, _, _, step, _) in zip(self.plans, by_fts5, results):
                 self.answered[id(p)] = step if hits is None else hits[4]
         if plan.typos:
             for p, (_, _, _, has_unknown, *_) in zip(self.plans, results):
                 if has_unknown:
                     self.unknown.add(id(p))
+        if self.manager.recall < 1:
+            self.uncertain = {id(p) for p, (*_, certain) in zip(self.plans, results) if not certain}
         return [
             (self._completed(p, pool, None if hits is None else by_text), matches if hits is None else hits[2])
             for p, hits, (pool, matches, by_text, *_) in zip(self.plans, by_fts5, results)

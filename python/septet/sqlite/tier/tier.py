@@ -195,7 +195,7 @@ class LocalSession:
                 self._memories(plan) if apart else (),
                 view.term_counts(plan) if plan.comparable else None,
                 notes
-                if not hidden and id(plan) not in view.fallbacks and plan.profile.text.constants is None
+                if not (hidden or view.uncertain or view.fallbacks) and plan.profile.text.constants is None
                 else self._notes_of(plan, notes),
                 self._memories_matching(plan) if apart else 0,
                 NO_GUESSES if not view.unknown or id(plan) not in view.unknown else self._guesses(plan),
@@ -321,6 +321,9 @@ class LocalSession:
             cause = "this SQLite has no bm25(); FTS5's default rank, all columns equal, was used"
             cure = "use a SQLite built with FTS5's ranking"
             notes = [Note("bm25_unavailable", cause, cure, self.tier.name), *notes]
+        if id(plan) in view.uncertain:
+            cause = f"lists were searched for a share of {self.tier.manager.recall:g} of the nearest vectors"
+            notes = [*notes, Note("approximate", cause, "open the vault with recall=1", self.tier.name)]
         if plan.profile.text.constants is not None and view.needs_fts5(plan):
             notes = [*notes, constants_of_fts5(self.tier.name)]
         if not plan.include_memories and len(view.snapshot.memories):

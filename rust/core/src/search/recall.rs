@@ -14,7 +14,7 @@ use crate::fts::{self, Matched, Wanted};
 use crate::fuse;
 use crate::pool;
 use crate::terms::SpellingIndex;
-use crate::vectors::{self, Level, ReadRows, Rows};
+use crate::vectors::{self, Hits, Level, ReadRows, Rows};
 
 /// Share of the query in a title that turns word feedback off: it lost on technical questions and gained on prose.
 const MOST_TITLE: f64 = 0.3;
@@ -38,12 +38,21 @@ pub struct Recalled {
     pub whole: usize,
     /// The step of the query that has an answer.
     pub step: Option<usize>,
+    /// True if no vector is nearer than those of the candidates for certain.
+    pub certain: bool,
+}
+
+/// The slots of the nearest vectors, and true if no other one is nearer for certain.
+#[derive(Clone, Debug)]
+struct Nearest {
+    slots: Vec<i64>,
+    certain: bool,
 }
 
 /// Recall the candidates of each query; several queries with vectors pass over the codes together.
 ///
 /// # Errors
-/// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`] and [`vectors::cosine_at`]; [`Error::OutOfRange`] for a slot
+/// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`], [`vectors::probe_coded`] and [`vectors::cosine_at`]; [`Error::OutOfRange`] for a slot
 /// that the corpus does not have.
 pub fn recall(
     corpus: &Corpus<'_>,
@@ -82,7 +91,7 @@ fn one(
     space: Option<&Space<'_>>,
     request: &Request<'_>,
     query: &Query<'_>,
-    nearest: &[i64],
+    nearest: &Nearest,
 ) -> Result<Recalled> {
     let mut cascade = Cascade::begin(corpus, request, query)?;
     let by_cascade = cascade.as_mut().map(|cascade| cascade.matches(corpus, request, query)).transpose()?;
@@ -92,12 +101,13 @@ fn one(
         slots.truncate(request.k(query));
         scores.truncate(request.k(query));
     }
-    let united = fuse::unite(&slots, nearest);
+    let united = fuse::unite(&slots, &nearest.slots);
     let pool = candidates(corpus, space, request, (query, cascade.as_ref()), &united, &scores)?;
     let lacks_any =
         || corpus.text.filter(|_| query.found.is_none()).is_some_and(|text| text.lacks_any(query.terms, query.grams));
     let unknown = cascade.as_ref().map_or_else(lacks_any, Cascade::lacks_any);
-    Ok(Recalled { pool, matches, by_text: slots.len(), unknown, whole, step: cascade.and_then(|c| c.answered) })
+    let (step, certain) = (cascade.and_then(|c| c.answered), nearest.certain);
+    Ok(Recalled { pool, matches, by_text: slots.len(), unknown, whole, step, certain })
 }
 
 /// The best slots by full text, their scores, how many match, and how many of these hold every needed word.
@@ -131,15 +141,15 @@ fn by_text(corpus: &Corpus<'_>, request: &Request<'_>, query: &Query<'_>) -> Res
     Ok(Matches { slots, scores: hits.scores, matches: hits.matches, whole })
 }
 
-/// By query the slots of the nearest vectors, equally near ones by their rows; nothing for a query without a vector.
+/// By query the nearest vectors, equally near ones by their rows; nothing for a query without a vector.
 fn nearest(
     corpus: &Corpus<'_>,
     space: Option<&Space<'_>>,
     request: &Request<'_>,
     queries: &[Query<'_>],
     threads: Option<usize>,
-) -> Result<Vec<Vec<i64>>> {
-    let mut found = vec![Vec::new(); queries.len()];
+) -> Result<Vec<Nearest>> {
+    let mut found = vec![Nearest { slots: Vec::new(), certain: true }; queries.len()];
     let Some(space) = space else { return Ok(found) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
     let (mask, level) = (mask.as_deref(), Level::best());
@@ -152,19 +162,27 @@ fn nearest(
         if let Some((_, other)) = batch.iter().find(|(_, scan)| scan.len() != d) {
             return Err(Error::Length { what: "query", got: other.len(), wanted: d });
         }
-        let hits = match (space.codes, batch) {
+        let exactly = |hits: Hits| (hits, true);
+        let hits: Vec<(Hits, bool)> = match (space.codes, batch) {
             (None, _) => {
-                let each = |(_, scan): &(usize, &[f32])| vectors::top_k_of_few(scan, space.rows, k, mask);
+                let each = |(_, scan): &(usize, &[f32])| vectors::top_k_of_few(scan, space.rows, k, mask).map(exactly);
                 batch.iter().map(each).collect::<Result<_>>()?
             }
-            (Some(codes), [(_, scan)]) => vec![vectors::top_k_coded(codes, scan, space.rows, how)?],
+            (Some(codes), _) if request.recall < 1.0 && codes.lists() > 0 => {
+                let each =
+                    |(_, scan): &(usize, &[f32])| vectors::probe_coded(codes, scan, space.rows, how, request.recall);
+                batch.iter().map(each).collect::<Result<_>>()?
+            }
+            (Some(codes), [(_, scan)]) => vec![exactly(vectors::top_k_coded(codes, scan, space.rows, how)?)],
             (Some(codes), _) => {
                 let all: Vec<f32> = batch.iter().flat_map(|(_, scan)| scan.iter().copied()).collect();
-                vectors::top_k_batch_coded(codes, Rows::new(&all, batch.len(), d)?, space.rows, how)?
+                let hits = vectors::top_k_batch_coded(codes, Rows::new(&all, batch.len(), d)?, space.rows, how)?;
+                hits.into_iter().map(exactly).collect()
             }
         };
-        for ((i, _), hits) in batch.iter().zip(hits) {
-            found[*i] = corpus.slots_of(&hits.rows, &hits.scores, space.slots)?;
+        for ((i, _), (hits, certain)) in batch.iter().zip(hits) {
+            let slots = corpus.slots_of(&hits.rows, &hits.scores, space.slots)?;
+            found[*i] = Nearest { slots, certain };
         }
     }
     Ok(found)

@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub columns: Columns,
     /// Which slots may be returned; None allows all.
     pub selection: Option<&'a Selection>,
+    /// The share of the nearest vectors to expect of codes in lists, above 0; 1 finds all of them.
+    pub recall: f64,
     /// The place of the tier, which candidates carry.
     pub tier: u32,
 }
