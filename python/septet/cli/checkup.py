@@ -31,11 +31,14 @@ if TYPE_CHECKING:
 _PROBE = "septet"
 
 
-def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float | None) -> list[Check]:
+def checkup(
+    embedding: str | None, vault: VaultPlace | None, *, timeout_s: float | None, recall: int | None = None
+) -> list[Check]:
     """Run every check.
 
     Args:
         timeout_s: maximum wait for the provider, in seconds; None sends nothing.
+        recall: number of vectors to measure the recall of lists with; None measures nothing.
     """
     python = platform.python_version()
     machine = f"{platform.system()} {platform.machine()}"
@@ -54,7 +57,7 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
         settings = find_embedding(embedding)
     except EmbeddingConfigError as fault:
         checks.append(Check("configuration", "fault", str(fault), {}, USAGE))
-        return checks + _vault(vault, ())
+        return checks + _vault(vault, (), recall)
     if settings.source is None:
         cure = f"write an embedding block into {shown(default_files()[0])}, or name a provider with --embedding"
         summary = f"none, so nothing is embedded; {cure}"
@@ -81,17 +84,23 @@ def checkup(embedding: str | None, vault: VaultPlace | None, *, timeout_s: float
             checks += [replace(check, name=check.name + suffix) for check in results]
         if embedders:
             checks.append(_cache())
-        return checks + _vault(vault, embedders)
+        return checks + _vault(vault, embedders, recall)
     finally:
         for embedder in embedders:
             embedder.close()
 
 
-def _vault(place: VaultPlace | None, models: Sequence[Embedder]) -> list[Check]:
+def _vault(place: VaultPlace | None, models: Sequence[Embedder], recall: int | None) -> list[Check]:
     """Check a vault, in a file or on a server."""
     if is_dsn(place):
         return server_checks(str(place), models)
-    return vault_checks(None if place is None else Path(place), models)
+    path = None if place is None else Path(place)
+    checks = vault_checks(path, models)
+    if recall is not None:
+        from septet.cli.recall_checks import recall_check
+
+        checks.append(recall_check(path, recall))
+    return checks
 
 
 def _provider_checks(settings: EmbeddingSettings, embedder: Embedder, timeout_s: float | None) -> list[Check]:

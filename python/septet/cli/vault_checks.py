@@ -122,18 +122,18 @@ def _sidecar(path: Path, entries: int) -> Check:
     if faults:
         summary = f"damaged: {'; '.join(faults)}; searches ignore it"
         broken: dict[str, object] = {"path": None, "faults": faults}
-        return Check("sidecar", "fault", summary, broken, STORE, "rebuild it", partial(_optimize, path))
+        return Check("sidecar", "fault", summary, broken, STORE, "rebuild it", partial(rebuild_sidecar, path))
     if latest is None or current is None:
         summary = "none: searches write one for vaults of 2,000 entries or more"
         if entries < LEAST_SLOTS:
             return Check("sidecar", "none", summary, {"path": None})
-        return Check("sidecar", "none", summary, {"path": None}, cure="write one", mend=partial(_optimize, path))
+        return Check("sidecar", "none", summary, {"path": None}, cure="write one", mend=partial(rebuild_sidecar, path))
     writes = generation - latest[0].generation
     facts = {"path": str(current[0]), "generation": latest[0].generation, "behind": writes}
     if not writes:
         return Check("sidecar", "ok", f"{shown(current[0])}, of the newest write", facts)
     summary = f"{shown(current[0])}, {counted(writes, 'write')} ago"
-    return Check("sidecar", "ok", summary, facts, cure="update it", mend=partial(_optimize, path))
+    return Check("sidecar", "ok", summary, facts, cure="update it", mend=partial(rebuild_sidecar, path))
 
 
 def _remains(path: Path) -> Check:
@@ -161,7 +161,8 @@ def _reindex(path: Path) -> str:
         return f"rebuilt, {mending.rebuild_full_text(store):,} rows"
 
 
-def _optimize(path: Path) -> str:
+def rebuild_sidecar(path: Path) -> str:
+    """Write the sidecar anew; return a summary."""
     # The sidecar contains derived data only.
     Sidecar(str(path)).erase()
     with Vault(path) as vault:

@@ -31,6 +31,8 @@ SHORT_WORD, SHORT_SENTENCE = 3, 10
 MOST_WORDS, LONG_WORD = 5, 5
 #: Maximum references, or pieces of evidence, of one answer.
 MOST_TEXTS = 10_000
+#: Quantile of the normal distribution that 95 % lie within.
+_Z = 1.959964
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -53,6 +55,17 @@ def average_precision(ranked: Grades, judged: Grades, at: int) -> float:
             hits += 1
             total += hits / rank
     return total / relevant if relevant else 0.0
+
+
+def wilson(hits: int, of: int) -> tuple[float, float]:
+    """Return the 95 % confidence interval of a share, after ``hits`` in a number of trials (Wilson 1927)."""
+    if not of:
+        return 0.0, 1.0
+    share, spread = hits / of, _Z * _Z / of
+    middle, width = share + spread / 2, _Z * math.sqrt((share * (1 - share) + spread / 4) / of)
+    low, high = (middle - width) / (1 + spread), (middle + width) / (1 + spread)
+    # Sums are rounded.
+    return (low if hits else 0.0), (high if hits < of else 1.0)
 
 
 def reciprocal_rank(ranked: Grades, judged: Grades, at: int) -> float:

@@ -114,6 +114,15 @@ def doctor(
     ] = False,
     offline: Offline = False,
     timeout_s: Timeout = 5.0,
+    recall: Annotated[
+        int | None,
+        typer.Option(
+            "--recall",
+            min=1,
+            max=100_000,
+            help="Measure the recall of lists of vectors, by as many searches.",
+        ),
+    ] = None,
 ) -> None:
     """Check embedding and the vault.
 
@@ -123,11 +132,11 @@ def doctor(
     from septet.cli import screen
     from septet.cli.checkup import checkup
 
-    checks = checkup(shared.embedding, shared.vault, timeout_s=None if offline else timeout_s)
+    checks = checkup(shared.embedding, shared.vault, timeout_s=None if offline else timeout_s, recall=recall)
     if fix and _repair(checks):
         # Ask the provider once: keep its answer from the first run.
         answer = [check for check in checks if check.name == "answer"]
-        again = checkup(shared.embedding, shared.vault, timeout_s=None)
+        again = checkup(shared.embedding, shared.vault, timeout_s=None, recall=recall)
         checks = [check for check in again if check.name != "answer"] + answer
     code = next((check.exit_code for check in checks if check.state == "fault"), 0)
     if shared.as_json:
