@@ -162,7 +162,7 @@ def _reindex(path: Path) -> str:
 
 
 def rebuild_sidecar(path: Path) -> str:
-    """Write the sidecar anew; return a summary."""
+    """Replace the sidecar; return a summary."""
     # The sidecar contains derived data only.
     Sidecar(str(path)).erase()
     with Vault(path) as vault:
