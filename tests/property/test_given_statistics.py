@@ -176,7 +176,7 @@ def test_any_part_that_holds_the_candidates_scores_them_as_the_whole_does(
     query = (text, terms, words, match != "cascade", pair, None, needed, steps)
     columns = {"tfidf", "trigram", "feedback", "cosine", "vectors"}
     feedback = data.draw(st.sampled_from([None, (3, 4, 1, 0.9)]))
-    pool, _, by_text, unknown, _, step = whole.recall(query, k, feedback, columns, weights)
+    pool, _, by_text, unknown, _, step, _ = whole.recall(query, k, feedback, columns, weights)
     others = data.draw(st.lists(st.integers(0, len(corpus) - 1), unique=True))
     places = data.draw(st.permutations(sorted({*pool.rows, *others})))
     if not places:

@@ -48,6 +48,7 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     (", or raise max_bytes=", ""),
     ("name another model=, or re-add every vector", "give the model another name, or import every vector again"),
     (", or open the vault with sidecar=False", ""),
+    ("open the vault with recall=1", "name it in a configuration, without recall"),
     ("open the vault with prepare=False", "name it in a configuration, with prepare = false"),
     ("; try read_only=True", ""),
     (", and read_only=True cannot make one: open it for writing once", ": `septet add` or `septet import` makes one"),
