@@ -199,8 +199,27 @@ def test_damaged_lists_mean_an_exact_search(path, part):
         for vector in vectors(3):
             vault.search("alpha", query_vector=vector)
         until(lambda: vault._tier.manager.damaged)
+        until(lambda: not vault._tier.manager.busy)
+        vault._tier.manager.recall = 1.0
         assert answers(vault) == unlisted(path)
-        assert codes_of(vault).lists == 0
+
+
+def test_lists_return_when_arrays_are_rebuilt_after_many_removals(path):
+    with opened(path) as vault:
+        vault.add_many(entries(7_000))
+        vault.optimize()
+        answers(vault)
+        for first in (0, 2_400):
+            vault.delete([f"e{number}" for number in range(first, first + 2_400)])
+            answers(vault)
+        assert codes_of(vault).lists == 0, "dead slots were most of all"
+        vault.search("alpha")
+        until(lambda: codes_of(vault).lists > 0)
+        assert len(codes_of(vault)) == 2_200
+        assert answers(vault) == unlisted(path)
+    with opened(path, read_only=True) as vault:
+        answers(vault)
+        assert codes_of(vault).lists > 0
 
 
 def test_a_vault_in_memory_has_lists_after_optimize():

@@ -222,6 +222,11 @@ class VectorLayer:
         return len(self._rows)
 
     @property
+    def has_lists(self) -> bool:
+        """True if rows are in lists."""
+        return self._codes.lists > 0
+
+    @property
     def is_behind(self) -> bool:
         """True if its lists should absorb the rows in none."""
         return is_behind(self._codes)

@@ -68,7 +68,7 @@ def verify(
     return step
 
 
-def arranged(snapshot: Snapshot, space: int, *, new: bool) -> _core.Codes | None:
+def arranged(snapshot: Snapshot, space: int, *, new: bool, threads: int | None) -> _core.Codes | None:
     """Return the codes of a space in lists that are up to date; None if there is nothing to do.
 
     Args:
@@ -79,9 +79,8 @@ def arranged(snapshot: Snapshot, space: int, *, new: bool) -> _core.Codes | None
     makes = new and len(vectors.slots) >= LEAST_LISTED and 2 * codes.unlisted > len(codes)
     if not makes and not is_behind(codes):
         return None
-    # Searches mask dead slots, so no list needs their vectors. In the background one thread is enough.
-    alive, threads = snapshot.alive[vectors.slots], None if new else 1
-    return codes.arranged(vectors.rows, alive, absorb=not makes, threads=threads)
+    # Searches mask dead slots, so no list needs their vectors.
+    return codes.arranged(vectors.rows, snapshot.alive[vectors.slots], absorb=not makes, threads=threads)
 
 
 def save_step(

@@ -58,6 +58,8 @@ class SnapshotManager:
         self.left_out: Sequence[object] = ()
         self.measure: Callable[[SnapshotManager, Snapshot, Space], float | None] | None = None
         self.recall = 1.0
+        #: Spaces whose lists were released with their arrays; the next checkpoint has new ones.
+        self._listed: set[int] = set()
         #: Snapshot without due work; none becomes due until the next one is published.
         self._settled: Snapshot | None = None
         renew_in_children(self)
@@ -285,7 +287,9 @@ class SnapshotManager:
         for number, layer in layers.items():
             if current is None or number not in current.vectors:
                 continue
-            codes = arranged(current, number, new=new_lists)
+            new = new_lists or number in self._listed
+            # One thread in the background is enough.
+            codes = arranged(current, number, new=new, threads=None if new_lists else 1)
             with self._lock.hold():
                 latest = self.current
                 if codes is not None and latest is not None and self._buffers.vectors.get(number) is layer:
@@ -385,4 +389,5 @@ class SnapshotManager:
 
     def _reset(self) -> None:
         """Release the current snapshot and its arrays."""
+        self._listed |= {number for number, layer in self._buffers.vectors.items() if layer.has_lists}
         self.current, self._buffers, self._sidecar.coverage = None, Buffers(self._table), None
