@@ -7,7 +7,7 @@ use super::request::{Query, Request};
 use super::selection::Selection;
 use crate::error::Result;
 use crate::fts::{self, TextRank, Wanted};
-use crate::vectors::{self, Level, Rows};
+use crate::vectors::{self, Level};
 
 /// The place of a slot among the matches by full text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ pub fn vector_place(
     let Ok(at) = usize::try_from(at) else { return Ok(VectorPlace { allowed, ..VectorPlace::default() }) };
     let mut buffer = Vec::new();
     let row = space.rows.checked_row(at as i64, &mut buffer)?;
-    let cosine = vectors::cosine_at(exact, Rows::new(row, 1, row.len())?, &[0])?.first().copied();
+    let cosine = Some(vectors::Cosine::new(exact, row.len())?.of(row));
     let (k, level) = (allowed, Level::best());
     let hits = match space.codes {
         None => vectors::top_k_of_few(scan, space.rows, k, mask)?,

@@ -52,8 +52,8 @@ struct Nearest {
 /// Recall the candidates of each query; several queries with vectors pass over the codes together.
 ///
 /// # Errors
-/// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`], [`vectors::probe_coded`] and [`vectors::cosine_at`]; [`Error::OutOfRange`] for a slot
-/// that the corpus does not have.
+/// Those of [`fts::bm25_top_k`], [`vectors::top_k_coded`], [`vectors::probe_coded`] and [`vectors::Cosine::new`];
+/// [`Error::OutOfRange`] for a slot that the corpus does not have.
 pub fn recall(
     corpus: &Corpus<'_>,
     space: Option<&Space<'_>>,
@@ -264,22 +264,24 @@ fn with_cosines(
     (exact, unit): (&[f64], &[f32]),
     slots: &[i64],
 ) -> Result<Pool> {
-    let at = positions(space, slots)?;
+    let (at, d) = (positions(space, slots)?, space.rows.d());
+    let (cosine, mut cosines) = (vectors::Cosine::new(exact, d)?, vec![f64::NAN; slots.len()]);
+    let wanted = if request.columns.vectors { slots.len() } else { 0 };
     let mut places = vec![None; slots.len()];
-    let data = Vec::with_capacity(slots.len() * space.rows.d());
-    let (mut vectors, mut buffer) = (Vectors { d: space.rows.d(), data }, Vec::new());
-    for (i, (place, &here)) in places.iter_mut().zip(&at).enumerate() {
+    let (mut vectors, mut buffer) = (Vectors { d, data: Vec::with_capacity(wanted * d) }, Vec::new());
+    for (i, &here) in at.iter().enumerate() {
         // Rows of candidates lie anywhere, so the processor cannot guess them.
         at.get(i + AHEAD).into_iter().for_each(|&later| space.rows.fetch(later));
         if here < 0 {
             continue;
         }
-        *place = Some((vectors.data.len() / vectors.d.max(1)) as u32);
-        vectors.data.extend_from_slice(space.rows.checked_row(here, &mut buffer)?);
+        let row = space.rows.checked_row(here, &mut buffer)?;
+        cosines[i] = cosine.of(row);
+        if request.columns.vectors {
+            places[i] = Some((vectors.data.len() / d.max(1)) as u32);
+            vectors.data.extend_from_slice(row);
+        }
     }
-    let rows = Rows::new(&vectors.data, vectors.data.len() / vectors.d.max(1), vectors.d)?;
-    let at: Vec<i64> = places.iter().map(|place| place.map_or(-1, i64::from)).collect();
-    let cosines = vectors::cosine_at(exact, rows, &at)?;
     let mut pool = pool.with_column(Cow::Borrowed("cosine"), cosines)?;
     if let Some(found) = space.sample.cosines(unit)? {
         let (pairs, agreement) = (space.sample.pairs(), space.sample.agreement());

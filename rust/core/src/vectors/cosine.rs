@@ -4,34 +4,54 @@ use super::pieces::Pieces;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 
+/// The cosines of rows with one query, `q . x / (|q| |x|)`: every sum in float64, so that vectors need not have unit
+/// length to the last bit.
+#[derive(Clone, Copy, Debug)]
+pub struct Cosine<'a> {
+    query: &'a [f64],
+    square: f64,
+    level: Level,
+}
+
+impl<'a> Cosine<'a> {
+    /// The cosines with a query for rows of `d` components.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::NotFinite`] or [`Error::ZeroRow`] for the query.
+    pub fn new(query: &'a [f64], d: usize) -> Result<Self> {
+        if query.len() != d {
+            return Err(Error::Length { what: "query", got: query.len(), wanted: d });
+        }
+        if let Some(at) = query.iter().position(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "query component", at });
+        }
+        let square: f64 = query.iter().map(|x| x * x).sum();
+        if square == 0.0 {
+            return Err(Error::ZeroRow { row: 0 });
+        }
+        Ok(Self { query, square, level: Level::best() })
+    }
+
+    /// The cosine with a row `(d,)`; 0 for one of length 0.
+    pub fn of(&self, row: &[f32]) -> f64 {
+        self.level.cosine(self.query, row, self.square)
+    }
+}
+
 /// Return the cosines `(m,)` of the query `(d,)` with the rows at the indices `at`; 0 for a row of length 0, NaN for the
 /// index -1, which is no row.
 ///
-/// `q . x / (|q| |x|)`, every sum in float64, so that vectors need not have unit length to the last bit.
-///
 /// # Errors
-/// [`Error::OutOfRange`] for an index outside `-1 <= i < n`; [`Error::Length`], [`Error::NotFinite`] or
-/// [`Error::ZeroRow`] for the query; [`Error::File`] when a row cannot be read.
+/// Those of [`Cosine::new`]; [`Error::OutOfRange`] for an index outside `-1 <= i < n`; [`Error::File`] when a row cannot
+/// be read.
 pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> Result<Vec<f64>> {
-    let rows = rows.into();
-    if query.len() != rows.d() {
-        return Err(Error::Length { what: "query", got: query.len(), wanted: rows.d() });
-    }
-    if let Some(at) = query.iter().position(|x| !x.is_finite()) {
-        return Err(Error::NotFinite { what: "query component", at });
-    }
-    let square: f64 = query.iter().map(|x| x * x).sum();
-    if square == 0.0 {
-        return Err(Error::ZeroRow { row: 0 });
-    }
-    let (level, mut buffer) = (Level::best(), Vec::new());
-    at.iter()
-        .map(|&index| match usize::try_from(index) {
-            _ if index == -1 => Ok(f64::NAN),
-            Ok(i) if i < rows.n() => Ok(level.cosine(query, rows.row(i, &mut buffer)?, square)),
-            _ => Err(Error::OutOfRange { what: "row", index, len: rows.n() }),
-        })
-        .collect()
+    let (rows, mut buffer) = (rows.into(), Vec::new());
+    let cosine = Cosine::new(query, rows.d())?;
+    let one = |&index: &i64| match index {
+        -1 => Ok(f64::NAN),
+        _ => Ok(cosine.of(rows.checked_row(index, &mut buffer)?)),
+    };
+    at.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod avx512;
 mod neon;
 
 pub use codes::{Codes, MOST_DIMENSIONS, Request, probe_coded, top_k_batch_coded, top_k_coded};
-pub use cosine::cosine_at;
+pub use cosine::{Cosine, cosine_at};
 pub use dot::{dot, square_distance};
 pub use gram::gram;
 pub use pieces::{FileRows, Pieces, ReadRows};
