@@ -5,6 +5,22 @@ use super::line::{LINE, Line, ZERO, lines};
 use super::quantise::{CodedQuery, Factors, SINGLE};
 use crate::simd::Level;
 
+/// Fours of codes in a line.
+const MOST: usize = LINE / 4;
+/// Fours of any codes: eight products of pairs are each at most 2 * 15 * 127.
+const LEAST: usize = 8;
+
+/// Fours of these codes whose products with nibbles fit 16 bits in sum, counted from the first on: a line or half of one.
+pub(super) fn short(lines: &[Line]) -> usize {
+    let size = |code: u8| u16::from((code as i8).unsigned_abs());
+    let pairs = |line: &Line| {
+        let fours = line.0.as_chunks::<4>().0.iter();
+        fours.fold([0; 2], |sums, &[a, b, c, d]| [sums[0] + size(a) + size(b), sums[1] + size(c) + size(d)])
+    };
+    let fit = |line: &Line| pairs(line).into_iter().all(|sum| 15 * u32::from(sum) <= i16::MAX as u32);
+    if lines.iter().all(fit) { MOST } else { LEAST }
+}
+
 impl CodedQuery {
     /// Code a finite query.
     pub(super) fn new(query: &[f32], level: Level) -> Self {
@@ -13,7 +29,7 @@ impl CodedQuery {
         if largest == 0.0 {
             // Every score is 0, whatever the row: an infinite bound keeps every row for the exact scores.
             let (a, b, unit, double) = (f32::INFINITY, f32::INFINITY, 0.0, f64::INFINITY);
-            return Self { lines, sum: 0, a, b, unit, double, inverse: 0.0, constant: 0.0 };
+            return Self { lines, short: MOST, sum: 0, a, b, unit, double, inverse: 0.0, constant: 0.0 };
         }
         // A power of two brings the query near length 1, so that its own length cannot spoil the bound. It is exact but
         // for components under 2^-126 of the largest, and those are lost in the allowance for rounding.
@@ -39,6 +55,25 @@ impl CodedQuery {
         let (a, b) = ((a as f32).next_up(), (b as f32).next_up());
         #[cfg(test)]
         let (a, b) = (a * super::quantise::tests::BOUND.get(), b * super::quantise::tests::BOUND.get());
-        Self { lines, sum, a, b, unit: scale * power.exp2(), double, inverse: 0.0, constant: 0.0 }
+        let (short, unit) = (short(&lines), scale * power.exp2());
+        Self { lines, short, sum, a, b, unit, double, inverse: 0.0, constant: 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_a_line_are_kept_in_16_bits_only_where_the_largest_nibbles_fit() {
+        let line = |code: i8| Line([code as u8; LINE]);
+        // Sixteen pairs times fifteen: 68 is the largest code of a line of equal ones.
+        for (code, fours) in [(0, MOST), (68, MOST), (-68, MOST), (69, LEAST), (-69, LEAST), (127, LEAST)] {
+            assert_eq!(short(&[line(0), line(code)]), fours, "{code}");
+            assert!(2 * fours as i32 * 15 * i32::from(code).abs() <= i32::from(i16::MAX));
+        }
+        let mut lopsided = line(0);
+        lopsided.0.iter_mut().enumerate().filter(|(i, _)| i % 4 > 1).for_each(|(_, code)| *code = 127);
+        assert_eq!(short(&[lopsided]), LEAST);
     }
 }

@@ -227,6 +227,7 @@ pub(super) fn join(high: &mut [i32], low: &[i32]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::coded_query::short;
     use super::super::line::{LINE, SPAN, ZERO, split};
     use super::*;
 
@@ -250,6 +251,7 @@ mod tests {
                 let nothing = vec![0.0; lines * SPAN];
                 let mut coded = CodedQuery::new(&nothing, Level::best());
                 coded.lines = query.chunks(LINE).map(|c| Line(std::array::from_fn(|i| c[i] as i8 as u8))).collect();
+                coded.short = short(&coded.lines);
                 let (mut high, mut low) = (Vec::new(), Vec::new());
                 split(&codes.iter().map(|&code| code as u8).collect::<Vec<_>>(), |h, l| {
                     high.push(h);

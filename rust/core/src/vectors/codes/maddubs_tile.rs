@@ -1,8 +1,8 @@
 //! Products for many queries with AVX2: the nibbles of a block of rows, laid out so that every lane is a row.
 //!
 //! Four nibbles of eight rows make a register. Four codes of a query, repeated in every lane, are multiplied with it, and
-//! no sum ever has to be added up across lanes. Nibbles are so small that eight products of pairs fit 16 bits, where
-//! those of whole codes would not fit once: half of the codes is half of the work.
+//! no sum ever has to be added up across lanes. Nibbles are so small that the products of eight fours or more are added
+//! up in 16 bits, where one of whole codes would not fit: half of the codes is half of the work.
 
 use std::arch::x86_64::*;
 
@@ -18,8 +18,6 @@ pub(super) const ROWS: usize = 2 * LANES;
 pub(super) const GROUPS: usize = BLOCK / ROWS;
 /// Nibbles of a row that lie together in a tile, in fours, per line of its plane.
 pub(super) const FOURS: usize = SPAN / 4;
-/// Products of pairs, each at most 2 * 15 * 127, that are added up in 16 bits.
-const SHORT: usize = 8;
 
 impl Token {
     /// Lay out a plane's nibbles of rows: those of rows `16 * g..` are a run of lines, one for each four of their codes.
@@ -100,30 +98,34 @@ pub(super) fn transposed(rows: [__m256i; LANES]) -> [__m256i; LANES] {
 }
 
 /// # Safety
-/// The tile must have [`GROUPS`] lines for each four codes of every query, and [`SHORT`] times as many.
+/// The tile must have [`GROUPS`] lines for each four codes of every query.
 #[target_feature(enable = "avx2,fma")]
 unsafe fn products(queries: &[&CodedQuery; FOUR], tile: &[Line], out: &mut [[i32; BLOCK]; FOUR]) {
     let codes = queries.map(|query| query.lines.as_ptr().cast::<i32>());
+    let short = queries.iter().fold(usize::MAX, |least, query| least.min(query.short));
     let (fours, ones) = (tile.len() / GROUPS, _mm256_set1_epi16(1));
     for group in 0..GROUPS {
         let mut sums = [[_mm256_setzero_si256(); 2]; FOUR];
-        for first in (0..fours).step_by(SHORT) {
-            let mut short = [[_mm256_setzero_si256(); 2]; FOUR];
-            for i in first..first + SHORT {
-                // SAFETY: each query has as many fours as a group has lines, a multiple of SHORT.
+        for first in (0..fours).step_by(short) {
+            let mut part = [[_mm256_setzero_si256(); 2]; FOUR];
+            for i in first..fours.min(first + short) {
+                // SAFETY: each query has as many fours as a group has lines.
                 unsafe {
                     let line = tile.as_ptr().add(group * fours + i).cast::<__m256i>();
                     let rows = [_mm256_load_si256(line), _mm256_load_si256(line.add(1))];
                     for k in 0..FOUR {
                         let q = _mm256_set1_epi32(*codes[k].add(i));
                         for r in 0..2 {
-                            short[k][r] = _mm256_add_epi16(short[k][r], _mm256_maddubs_epi16(rows[r], q));
+                            part[k][r] = _mm256_add_epi16(part[k][r], _mm256_maddubs_epi16(rows[r], q));
                         }
                     }
                 }
             }
-            for (sums, short) in sums.iter_mut().flatten().zip(short.iter().flatten()) {
-                *sums = _mm256_add_epi32(*sums, _mm256_madd_epi16(*short, ones));
+            // By numbers that are known here: an iterator would keep these arrays in memory, not in registers.
+            for k in 0..FOUR {
+                for r in 0..2 {
+                    sums[k][r] = _mm256_add_epi32(sums[k][r], _mm256_madd_epi16(part[k][r], ones));
+                }
             }
         }
         for (out, sums) in out.iter_mut().zip(sums) {

@@ -134,6 +134,8 @@ impl Step {
 pub(super) struct CodedQuery {
     /// The codes, two's complement: two lines for each of a plane.
     pub(super) lines: Vec<Line>,
+    /// Fours of codes whose products with nibbles are added up in 16 bits, pair by pair; see `coded_query.rs`.
+    pub(super) short: usize,
     /// The sum of the codes.
     pub(super) sum: i32,
     /// Multiplies a row's residual.
