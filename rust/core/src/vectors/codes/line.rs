@@ -103,6 +103,13 @@ const AHEAD: (usize, usize) = (64, 12);
 #[cfg(target_arch = "x86_64")]
 pub(super) type Four = [*const Line; WIDTH];
 
+/// One of each for four rows. An array's own `map` is not always made part of a loop.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn each<T>(of: impl Fn(usize) -> T) -> [T; WIDTH] {
+    [of(0), of(1), of(2), of(3)]
+}
+
 /// The lines to ask of memory while four rows are read; they may lie anywhere.
 ///
 /// Those of neighbouring rows come in the order of memory, not row by row: pages are walked through once, and what the
@@ -123,11 +130,11 @@ impl Next {
         match at {
             At::Run(start) => {
                 let next = (start + first) * lines + AHEAD.0;
-                Self { first: [0, 1, 2, 3].map(|j| line(next + j)), step: WIDTH }
+                Self { first: each(|j| line(next + j)), step: WIDTH }
             }
             At::List(at) => {
                 let row = |j: usize| at[(first + j + AHEAD.1).min(len - 1)] as usize;
-                Self { first: [0, 1, 2, 3].map(|j| line(row(j) * lines)), step: 1 }
+                Self { first: each(|j| line(row(j) * lines)), step: 1 }
             }
         }
     }
@@ -135,7 +142,7 @@ impl Next {
     /// The lines to ask for beside line `i` of the four rows.
     #[inline(always)]
     pub(super) fn beside(self, i: usize) -> Four {
-        self.first.map(|line| line.wrapping_add(i * self.step))
+        each(|j| self.first[j].wrapping_add(i * self.step))
     }
 }
 
@@ -156,10 +163,14 @@ pub(super) fn fours(
     // One place that calls `four`, so that it becomes part of the loop.
     for (group, out) in out.chunks_mut(WIDTH).enumerate() {
         let first = group * WIDTH;
-        let place = [0, 1, 2, 3].map(|j| (first + j).min(len - 1));
+        let place = |j: usize| (first + j).min(len - 1);
         let here = match at {
-            At::Run(start) => place.map(|j| row(start + j)),
-            At::List(list) => place.map(|j| row(list[j] as usize)),
+            At::Run(start) if first + WIDTH <= len => {
+                let base = row(start + first);
+                each(|j| base.wrapping_add(j * lines))
+            }
+            At::Run(start) => each(|j| row(start + place(j))),
+            At::List(list) => each(|j| row(list[place(j)] as usize)),
         };
         let sums = four(here, Next::of(plane, lines, at, first, len));
         match out.first_chunk_mut::<WIDTH>() {
