@@ -133,11 +133,11 @@ impl Kernel {
     /// # Panics
     /// Unless [`Kernel::multiplies_halves`].
     pub(super) fn upper_of_four(self, queries: &[&CodedQuery; FOUR], tile: &Tile, out: &mut [[i32; BLOCK]; FOUR]) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Maddubs(token) => token.tile_products(queries, &tile.codes, out),
-            _ => unreachable!("{self:?} multiplies whole codes: {queries:?} {tile:?} {out:?}"),
+        #[cfg(target_arch = "x86_64")]
+        if let Self::Maddubs(token) = self {
+            return token.tile_products(queries, &tile.codes, out);
         }
+        unreachable!("{self:?} multiplies whole codes: {queries:?} {tile:?} {out:?}")
     }
 
     /// As [`Kernel::upper_of_four`], with the lower nibbles of the same rows, which are laid out once they are wanted.
@@ -151,16 +151,14 @@ impl Kernel {
         tile: &mut Tile,
         out: &mut [[i32; BLOCK]; FOUR],
     ) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Maddubs(token) => {
-                if !std::mem::replace(&mut tile.has_low, true) {
-                    token.lay_out(low, queries[0].lines.len() / 2, at, len, &mut tile.low);
-                }
-                token.tile_products(queries, &tile.low, out);
+        #[cfg(target_arch = "x86_64")]
+        if let Self::Maddubs(token) = self {
+            if !std::mem::replace(&mut tile.has_low, true) {
+                token.lay_out(low, queries[0].lines.len() / 2, at, len, &mut tile.low);
             }
-            _ => unreachable!("{self:?} multiplies whole codes: {queries:?} {low:?} {at:?} {len} {tile:?} {out:?}"),
+            return token.tile_products(queries, &tile.low, out);
         }
+        unreachable!("{self:?} multiplies whole codes: {queries:?} {low:?} {at:?} {len} {tile:?} {out:?}")
     }
 
     /// [`Kernel::whole`] of four queries, of the rows that were laid out just now.

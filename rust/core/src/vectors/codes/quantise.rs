@@ -135,6 +135,7 @@ pub(super) struct CodedQuery {
     /// The codes, two's complement: two lines for each of a plane.
     pub(super) lines: Vec<Line>,
     /// Fours of codes whose products with nibbles are added up in 16 bits, pair by pair; see `coded_query.rs`.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     pub(super) short: usize,
     /// The sum of the codes.
     pub(super) sum: i32,
