@@ -51,15 +51,16 @@ impl Task {
         // Memory brings the next block while this one is compared.
         let mut next = block.at.behind(len, planes.high.len() / lines);
         let step = next.len().div_ceil(asked.queries.len().div_ceil(FOUR)).max(1);
+        let mut products = [[0; BLOCK]; FOUR];
         for (i, keeps) in keeps.chunks_mut(FOUR).enumerate() {
             let now = next.start * lines..next.end.min(next.start + step) * lines;
             self.kernel.fetch(&planes.high[now.clone()]);
             self.kernel.fetch(&planes.low[now]);
             next.start = next.end.min(next.start + step);
             if self.kernel.multiplies_halves() {
-                self.by_halves(segment, block, (asked, i * FOUR), keeps, tile);
+                self.by_halves(segment, block, (asked, i * FOUR), keeps, (tile, &mut products));
             } else {
-                self.by_whole_codes(segment, block, (asked, i * FOUR), keeps, tile);
+                self.by_whole_codes(segment, block, (asked, i * FOUR), keeps, (tile, &mut products));
             }
         }
     }
@@ -70,11 +71,11 @@ impl Task {
         block: Block<'_>,
         (asked, first): (&Asked<'_>, usize),
         keeps: &mut [Keep],
-        tile: &Tile,
+        (tile, products): (&Tile, &mut [[i32; BLOCK]; FOUR]),
     ) {
-        let (mut products, len) = ([[0; BLOCK]; FOUR], block.fine.scales.len());
-        self.kernel.of_four(&asked.four(first), (segment.planes(), block.at, len), tile, &mut products);
-        for ((scores, keep), products) in asked.fine[first..].iter().zip(keeps).zip(&products) {
+        let len = block.fine.scales.len();
+        self.kernel.of_four(&asked.four(first), (segment.planes(), block.at, len), tile, products);
+        for ((scores, keep), products) in asked.fine[first..].iter().zip(keeps).zip(&*products) {
             self.offer(segment, (block.at, block.allowed), block.fine, scores, &products[..len], keep);
         }
     }
@@ -85,11 +86,11 @@ impl Task {
         block: Block<'_>,
         (asked, first): (&Asked<'_>, usize),
         keeps: &mut [Keep],
-        tile: &mut Tile,
+        (tile, products): (&mut Tile, &mut [[i32; BLOCK]; FOUR]),
     ) {
         let (planes, len, four) = (segment.planes(), block.rough.scales.len(), asked.four(first));
-        let (mut products, mut uppers, mut reach) = ([[0; BLOCK]; FOUR], [0.0; BLOCK], [0; FOUR]);
-        self.kernel.upper_of_four(&four, tile, &mut products);
+        let (mut uppers, mut reach) = ([0.0; BLOCK], [0; FOUR]);
+        self.kernel.upper_of_four(&four, tile, products);
         for (k, (scores, keep)) in asked.rough[first..].iter().zip(&*keeps).enumerate() {
             let bits = self.kernel.bounds(scores, block.rough, &products[k][..len], keep.floor(), &mut uppers);
             reach[k] = bits & block.allowed;
