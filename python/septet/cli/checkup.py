@@ -93,7 +93,10 @@ def checkup(
 def _vault(place: VaultPlace | None, models: Sequence[Embedder], recall: int | None) -> list[Check]:
     """Check a vault, in a file or on a server."""
     if is_dsn(place):
-        return server_checks(str(place), models)
+        checks = server_checks(str(place), models)
+        if recall is not None:
+            checks.append(Check("recall", "none", "not measured: a server has no lists of vectors", {"spaces": []}))
+        return checks
     path = None if place is None else Path(place)
     checks = vault_checks(path, models)
     if recall is not None:
