@@ -41,7 +41,7 @@ fn halves(table: &[u8; 32]) -> [__m256i; 2] {
     [_mm256_set_epi64x(b, a, b, a), _mm256_set_epi64x(d, c, d, c)]
 }
 
-/// The entries of a table at each letter.
+/// The groups of each letter, looked up in a table.
 #[target_feature(enable = "avx2")]
 fn sets([first, second]: [__m256i; 2], lower: __m256i, upper: __m256i) -> __m256i {
     _mm256_or_si256(_mm256_shuffle_epi8(first, lower), _mm256_shuffle_epi8(second, upper))

@@ -63,6 +63,11 @@ impl<'a> Matches<'a> {
         passed.iter_mut().zip(records).for_each(|(passed, &record)| *passed = self.sieved(record));
     }
 
+    /// True if a word may have some, given what [`Self::passed`] has for it.
+    pub(super) fn may_have_any(&self, record: Record, passed: u32) -> bool {
+        (passed != 0) | !is_short(record) | (self.has_foreign & (record & FOREIGN != 0))
+    }
+
     /// Call `each` with the places among [`QueryProfile::trigrams`] of those that a word has, as often as it has them,
     /// given what [`Self::passed`] has for it.
     pub(super) fn of<'n>(

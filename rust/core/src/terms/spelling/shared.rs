@@ -1,4 +1,4 @@
-//! Counts of a query's trigrams in the words of a slot, taken for all trigrams at a time.
+//! The trigrams that a slot's words share with a query: counts of all of them at a time.
 
 /// Trigrams whose bits are in one mask; the highest bit is left.
 const MASKED: usize = 63;
@@ -7,7 +7,7 @@ const AGAIN: u64 = 1 << MASKED;
 /// Bits of a count: no slot has as many words.
 const BITS: usize = 32;
 
-/// The trigrams of a query that each word has, as bits.
+/// By word which trigrams of a query it has.
 pub(super) struct Masks {
     /// The masks of a word, one after the other.
     of_word: usize,
@@ -19,7 +19,7 @@ pub(super) struct Masks {
 }
 
 impl Masks {
-    /// No words yet, for a query of `trigrams` trigrams.
+    /// No words yet, for a query with a number of trigrams.
     pub(super) fn new(trigrams: usize) -> Self {
         let of_word = trigrams.div_ceil(MASKED);
         Self { of_word, masks: Vec::new(), again: Vec::new(), counts: vec![Counts::none(); of_word] }

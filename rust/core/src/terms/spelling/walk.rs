@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
     /// Find the trigrams of the words; the first `known` have theirs.
     fn find(&mut self, contents: &Contents, known: usize) {
         self.masks.grow(self.words.len());
-        let (parts, mut word) = (contents.words(), known);
+        let (parts, mut first) = (contents.words(), known);
         let ask = |words: &[u32]| words.iter().for_each(|&number| super::names::fetch(&parts, number));
         let mut chunks = self.words[known..].chunks(AT_ONCE).peekable();
         chunks.peek().into_iter().for_each(|first| ask(first));
@@ -124,10 +124,17 @@ impl<'a> Walk<'a> {
             let (mut records, mut passed) = ([0; AT_ONCE], [0; AT_ONCE]);
             records.iter_mut().zip(words).for_each(|(record, &number)| *record = find(&parts, number).0);
             self.matches.passed(&records, &mut passed);
-            for ((&record, passed), &number) in records.iter().zip(passed).zip(words) {
-                self.matches.of(record, passed, || find(&parts, number).1, |at| self.masks.mark(word, at));
-                word += 1;
+            // Few words have any. Which ones cannot be guessed, so they are set apart without a branch.
+            let (mut matching, mut count) = ([0; AT_ONCE], 0);
+            for (at, (&record, &passed)) in records.iter().zip(&passed).enumerate().take(words.len()) {
+                matching[count] = at;
+                count += usize::from(self.matches.may_have_any(record, passed));
             }
+            for &at in &matching[..count] {
+                let long = || find(&parts, words[at]).1;
+                self.matches.of(records[at], passed[at], long, |trigram| self.masks.mark(first + at, trigram));
+            }
+            first += words.len();
         }
     }
 }
