@@ -681,8 +681,11 @@ class Corpus:
         weights: _Floats,
         selection: Selection | None = None,
         constants: tuple[float, float] | None = None,
+        before: int | None = None,
     ) -> tuple[int, int, int, float | None, bool, list[tuple[bool, bool]], float]:
         """Return the place of a slot, or of none, among the full-text matches of a query, in a cascade of its one step.
+
+        Of a slot that `recall` found by its words, ``before`` is how many come before it: a cascade alone counts them.
 
         Returns:
             How many slots match and may be returned, how many of these hold every needed word and come before it; its

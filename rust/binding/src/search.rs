@@ -165,7 +165,8 @@ impl Corpus {
     }
 
     /// Return the place of a slot, or of none, in the full-text order of a query.
-    #[pyo3(signature = (query, slot, *, weights, selection=None, constants=None))]
+    #[expect(clippy::too_many_arguments, reason = "the signature that Python sees")]
+    #[pyo3(signature = (query, slot, *, weights, selection=None, constants=None, before=None))]
     fn text_place(
         &self,
         py: Python<'_>,
@@ -174,6 +175,7 @@ impl Corpus {
         weights: Vector<'_, f64>,
         selection: Option<&Bound<'_, Selection>>,
         constants: Option<(f64, f64)>,
+        before: Option<usize>,
     ) -> Result<TextPlace> {
         let request = search::Request {
             k: (0, 0),
@@ -187,7 +189,8 @@ impl Corpus {
         };
         let wanted = Wanted::of(&query);
         let query = wanted.query(&query)?;
-        let find = |corpus: search::Corpus<'_>| Ok(py.detach(|| search::text_place(&corpus, &request, &query, slot))?);
+        let find =
+            |corpus: search::Corpus<'_>| Ok(py.detach(|| search::text_place(&corpus, &request, &query, slot, before))?);
         let search::TextPlace { rank, held, grams } = guarded(self.sources(None), || self.with(py, find))?;
         Ok((rank.matches, rank.whole, rank.before, rank.score, rank.holds_all, held, grams))
     }

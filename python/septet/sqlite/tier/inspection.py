@@ -77,9 +77,19 @@ def _in_memory(view: ReadView, plan: SearchPlan, row: int) -> tuple[Rank, dict[s
         weights=rules.weights.array,
         selection=view.selection(),
         constants=rules.constants,
+        before=_known_before(view, row),
     )
     rank = Rank(None if score is None else before + 1, matches, score, whole, has_all)
     return rank, dict(zip(plan.query.terms, held)), by_parts
+
+
+def _known_before(view: ReadView, row: int) -> int | None:
+    """Return the number of matches before a row that the search found by its words; None for any other row."""
+    if view.leading is None:
+        return None
+    pool, by_text = view.leading
+    rows = pool.rows[:by_text]
+    return rows.index(row) if row in rows else None
 
 
 def _slot_of(view: ReadView, row: int) -> int | None:

@@ -43,6 +43,8 @@ class ReadView(TierView):
         fallbacks: ids of plans ranked by FTS5's default rank, because ``bm25()`` is missing.
         whole: number of matches with all needed words, by id of plan.
         uncertain: ids of plans for which nearer vectors may have been missed.
+        leading: candidates of the first plan, and how many of them were found by words, the best first; None where FTS5
+            found them, or nothing was searched.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class ReadView(TierView):
         self.uncertain: set[int] = set()
         self.whole: dict[int, int] = {}
         self.answered: dict[int, int | None] = {}
+        self.leading: tuple[Pool, int] | None = None
 
     def close(self) -> None:
         """End the transaction."""
@@ -117,6 +120,8 @@ class ReadView(TierView):
             feedback=None if self.space is not None and not self.without_vectors[0] else self._feedback(),
             recall=self.manager.recall,
         )
+        if by_fts5[0] is None:
+            self.leading = results[0][0], results[0][2]
         if plan.profile.text.match == "all":
             for p, hits, (_, _, _, _, whole, *_) in zip(self.plans, by_fts5, results):
                 self.whole[id(p)] = whole if hits is None else hits[3]

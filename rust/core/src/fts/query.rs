@@ -119,17 +119,49 @@ impl<'a> Query<'a> {
         best_of(candidates.collect(), k)
     }
 
-    /// The number of some allowed rows that come before another one by score, then by key.
-    pub(super) fn count_before(&mut self, rows: &BitMask, own: Candidate, ties: Option<&[i64]>) -> usize {
+    /// The number of rows that come before another one by score, then by key.
+    pub(super) fn count_before(&self, mut rows: BitMask, own: Candidate, ties: Option<&[i64]>) -> usize {
         let mut best = Floor::new(0);
         best.raise(own.score);
-        // The others have a lower score, whatever it is.
-        let mut slots = self.near(best, rows.words().len() * 64);
-        slots.retain(|&slot| rows.contains(slot));
-        let (scores, _) = self.exact(&slots, |part| &self.allowed[part]);
+        let essential = self.essential(&best);
+        if essential < self.lists.len() {
+            let (mut any, limit) = (BitMask::default(), rows.words().len() * 64);
+            self.lists[..essential].iter().for_each(|list| list.mark(&mut any, limit));
+            rows.intersect(&any);
+        }
         let key = |slot: usize| ties.map_or(slot as i64, |ties| ties[slot]);
-        let candidates = slots.into_iter().zip(scores).map(|(slot, score)| Candidate { score, key: key(slot), slot });
-        candidates.filter(|other| *other > own).count()
+        let is_before = |slot: usize, score: f64| Candidate { score, key: key(slot), slot } > own;
+        let count = rows.count();
+        // For a few rows of many it is not worth it to keep a sum for each row.
+        if count * self.lists.len() * LOOK_UP < self.postings() || count * LOOK_UP < rows.words().len() * 64 {
+            let mut slots = Vec::new();
+            rows.drain(|slot| slots.push(slot));
+            let (scores, _) = self.exact(&slots, |part| &self.allowed[part]);
+            return slots.into_iter().zip(scores).filter(|&(slot, score)| is_before(slot, score)).count();
+        }
+        let (scores, mut before) = (self.sums(&rows), 0);
+        rows.drain(|slot| before += usize::from(is_before(slot, scores[slot])));
+        before
+    }
+
+    /// By slot the scores of rows, summed in FTS5's order by walks through whole lists.
+    fn sums(&self, rows: &BitMask) -> Vec<f64> {
+        let mut totals = vec![0.0; rows.words().len() * 64];
+        for (part, sequence) in self.sequences.iter().enumerate().filter(|(_, sequence)| !sequence.is_empty()) {
+            let (scorer, mut rows) = (&self.scorers[part], rows.clone());
+            rows.intersect(&self.allowed[part]);
+            let mut sums = vec![0.0; totals.len()];
+            for &at in sequence {
+                let list = &self.lists[at];
+                for run in [list.run(0), list.run(1)] {
+                    for &posting in run.postings.iter().filter(|posting| rows.contains(posting.slot as usize)) {
+                        sums[posting.slot as usize] += list.score(scorer, posting);
+                    }
+                }
+            }
+            totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
+        }
+        totals
     }
 
     /// The number of postings of all lists.

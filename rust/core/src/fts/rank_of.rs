@@ -25,7 +25,7 @@ pub struct TextRank {
 }
 
 /// Return the place of a slot in the order of [`super::bm25_top_k`], or of [`super::bm25_top_k_first`] with needed words;
-/// without a slot the numbers of matches alone.
+/// without a slot the numbers of matches alone. `before` is the number of those that come before it, where that is known.
 ///
 /// # Errors
 /// As [`super::bm25_at`] and [`super::bm25_top_k_first`].
@@ -35,8 +35,9 @@ pub fn rank_of<T: AsRef<str>>(
     needed: Option<&[Needed]>,
     wanted: Wanted<'_>,
     slot: Option<i64>,
+    before: Option<usize>,
 ) -> Result<TextRank> {
-    let score = own(slot, |slots| bm25_at(parts, terms, slots))?;
+    let (known, score) = (before, own(slot, |slots| bm25_at(parts, terms, slots))?);
     let holds_all = match (slot, needed) {
         (Some(slot), Some(needed)) => holds_all_at(parts, needed, &[slot])?.contains(&true),
         _ => false,
@@ -44,7 +45,7 @@ pub fn rank_of<T: AsRef<str>>(
     let (terms, words) = (single_terms(terms)?, needed.map(words_of).transpose()?);
     with_scorers(parts, |scorers| {
         let allowed = allowed(scorers, wanted)?;
-        let mut query = Query::new(scorers, &allowed, &terms);
+        let query = Query::new(scorers, &allowed, &terms);
         let mut rows = query.matches();
         let (matches, mut whole, mut before) = (rows.count(), 0, 0);
         if let Some(words) = words {
@@ -58,8 +59,10 @@ pub fn rank_of<T: AsRef<str>>(
                 before = if score.is_some() { whole } else { 0 };
             }
         }
-        if let Some(own) = candidate(slot, score, wanted) {
-            before += query.count_before(&rows, own, wanted.ties);
+        if let Some(known) = known {
+            before = known;
+        } else if let Some(own) = candidate(slot, score, wanted) {
+            before += query.count_before(rows, own, wanted.ties);
         }
         Ok(TextRank { matches, whole, before, score, holds_all })
     })
@@ -169,12 +172,14 @@ mod tests {
             let (steps, _) = cascade_top_k(part, &begun, std::slice::from_ref(&step), wanted).unwrap();
             for &slot in &slots {
                 let places = [
-                    (&plain, rank_of(&parts, &terms, None, wanted, Some(slot)).unwrap()),
-                    (&first, rank_of(&parts, &terms, Some(&needed), wanted, Some(slot)).unwrap()),
+                    (&plain, rank_of(&parts, &terms, None, wanted, Some(slot), None).unwrap()),
+                    (&first, rank_of(&parts, &terms, Some(&needed), wanted, Some(slot), None).unwrap()),
                     (&steps, cascade_rank_of(part, &begun, &step, wanted, Some(slot)).unwrap()),
                 ];
                 prop_assert_eq!(places[1].1.whole, whole);
                 prop_assert_eq!(places[1].1.holds_all, holds_all_at(&parts, &needed, &[slot]).unwrap()[0]);
+                let known = rank_of(&parts, &terms, Some(&needed), wanted, Some(slot), Some(places[1].1.before)).unwrap();
+                prop_assert_eq!(known, places[1].1);
                 for (hits, place) in places {
                     prop_assert_eq!(place.matches, hits.matches);
                     match hits.slots.iter().position(|&other| other as i64 == slot) {
@@ -188,7 +193,7 @@ mod tests {
                     prop_assert_eq!(held, (alone(&parts), alone(&parts[..1])));
                 }
             }
-            let none = rank_of(&parts, &terms, None, wanted, None).unwrap();
+            let none = rank_of(&parts, &terms, None, wanted, None, None).unwrap();
             prop_assert_eq!((none.matches, none.before, none.score), (plain.matches, 0, None));
         }
     }

@@ -31,7 +31,8 @@ pub struct VectorPlace {
     pub before: Option<usize>,
 }
 
-/// Return the place of a slot in the full-text order of a query; None for a slot that the corpus does not have.
+/// Return the place of a slot in the full-text order of a query; None for a slot that the corpus does not have. `before`
+/// is the number of matches before it, where recall found it by full text; a cascade counts them.
 ///
 /// # Errors
 /// As [`super::candidates_at`].
@@ -40,6 +41,7 @@ pub fn text_place(
     request: &Request<'_>,
     query: &Query<'_>,
     slot: Option<i64>,
+    before: Option<usize>,
 ) -> Result<TextPlace> {
     let Some(text) = corpus.text.filter(|_| !query.terms.is_empty()) else { return Ok(TextPlace::default()) };
     corpus.check(slot.as_slice())?;
@@ -49,7 +51,7 @@ pub fn text_place(
         return Ok(TextPlace { rank: cascade.rank_of(wanted, slot)?, held, grams: 0.0 });
     }
     let parts = text.parts(request.weights, request.constants, query.grams);
-    let rank = fts::rank_of(&parts, query.terms, query.needed, wanted, slot)?;
+    let rank = fts::rank_of(&parts, query.terms, query.needed, wanted, slot, before)?;
     let Some(slot) = slot else { return Ok(TextPlace { rank, ..TextPlace::default() }) };
     let grams = bm25_of_grams(corpus, request, query, &[slot])?.first().copied().unwrap_or(0.0);
     Ok(TextPlace { rank, held: fts::held_at(&parts, query.terms, slot)?, grams })
