@@ -661,15 +661,13 @@ class Corpus:
             feedback: rows, terms, agreeing and covered of `Feedback`; None leaves the column out.
             space: the vectors that query vectors are compared with.
             selection: which slots may be returned; None allows all.
-            constants: k1 and b of BM25; None for FTS5's.
-            recall: of vectors in lists, see `Codes.probe`.
+            constants, recall: k1 and b of BM25, None for FTS5's; of vectors in lists, see `Codes.probe`.
 
         Returns:
-            By query its pool, how many slots match the full text and may be returned (where FTS5 found them: how many
-            it brought), how many of the candidates full text found, whether no entry holds some term, how many of the
-            matches hold every needed word, the step of a cascade that answered, and true if no other vector is nearer
-            for certain. ``bm25`` is NaN for the others where FTS5 found them, ``trigram`` where no full text is given.
-            With needed words ``all_words`` is 1 where a candidate holds all of them.
+            By query its pool, how many slots match the full text and may be returned (by FTS5: how many it brought),
+            how many candidates full text found, whether no entry holds some term, how many matches hold every needed
+            word, the step of a cascade, and whether no other vector is nearer for certain. ``bm25`` is NaN for others
+            found by FTS5, ``trigram`` without full text; with needed words ``all_words`` is 1 where all are held.
 
         A ValueError for arrays that do not fit each other and a term that is a phrase, an OSError of a file of vectors.
         """
@@ -685,12 +683,11 @@ class Corpus:
     ) -> tuple[int, int, int, float | None, bool, list[tuple[bool, bool]], float]:
         """Return the place of a slot, or of none, among the full-text matches of a query, in a cascade of its one step.
 
-        Of a slot that `recall` found by its words, ``before`` is how many come before it: a cascade alone counts them.
+        ``before`` is the number of matches that `recall` found before it; a cascade counts them itself.
 
         Returns:
-            How many slots match and may be returned, how many of these hold every needed word and come before it; its
-            score, None if it does not match; whether it holds every needed word; by term whether it holds it, and does
-            as a word; the share of the grams in the score. A ValueError as for `recall`.
+            How many slots match, of these hold every needed word, and come before it; its score, None if it does not
+            match; whether it holds every needed word; by term whether it holds it, and as a word; the grams' share.
         """
     def vector_place(
         self, query: tuple[_Floats, _Singles], slot: int | None, space: _SpaceParts, selection: Selection | None
