@@ -70,10 +70,12 @@ class Coverage(NamedTuple):
         Namely if more than a tenth was added, lists of vectors are behind, or parts are missing.
         """
         enough = max(GROWN_SLOTS, self.slots // 10)
-        added = 0 if self.file is None else max((layer.added for layer in buffers.vectors.values()), default=0)
+        added, behind = 0, False
+        for layer in buffers.vectors.values():
+            added = max(added, layer.added) if self.file is not None else 0
+            behind = behind or layer.is_behind
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
         lacks_links = snapshot.links is not None and not self.links
-        behind = any(layer.is_behind for layer in buffers.vectors.values())
         return grown or behind or lacks_links or not self.whole or not self.spaces >= snapshot.vectors.keys()
 
 
