@@ -131,3 +131,14 @@ def test_intervals_are_those_of_wilson():
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
     assert wilson(20, 20)[1] == 1.0
+
+
+def test_nothing_is_measured_where_one_vector_is_left(vault, doctor):
+    optimized(vault)
+    with Vault(vault) as opened:
+        opened.delete([f"e{i}" for i in range(1, 6_000)])
+    code, checks = doctor("--recall", "60")
+    assert code == 0
+    assert checks["recall"]["state"] == "none"
+    assert "no second vector" in checks["recall"]["said"]
+    assert [space["recall"] for space in checks["recall"]["spaces"]] == [None]

@@ -267,6 +267,22 @@ def test_a_recall_is_reached_on_average_and_what_may_be_missing_is_noted(path):
         assert certain < 60
 
 
+@pytest.mark.parametrize("page", [{"limit": 700}, {"limit": 10, "offset": 395}])
+def test_a_place_that_an_earlier_stage_decided_by_lists_is_noted(path, page):
+    with opened(path) as vault:
+        vault.add_many(entries(4_000))
+        vault.optimize()
+    with opened(path, read_only=True) as exact, opened(path, read_only=True, recall=0.1) as vault:
+        answers = [
+            [each.search("", query_vector=vector, legs="vector", **page) for each in (exact, vault)]
+            for vector in vectors(10, seed=5)
+        ]
+    approximate = [[note for note in near.notes if note.code == "approximate"] for _, near in answers]
+    assert all(len(notes) < 2 for notes in approximate)
+    assert any(approximate)
+    assert all(notes or best.ids == near.ids for notes, (best, near) in zip(approximate, answers, strict=True))
+
+
 def test_filters_give_as_many_entries_as_are_wanted_whatever_their_share(path):
     with opened(path, recall=0.9) as vault:
         vault.add_many(entries(4_000))

@@ -42,7 +42,7 @@ def recall_check(path: Path | None, queries: int) -> Check:
     if any(space.lists and wilson(space.hits, space.nearest)[1] < RECALL for space in measured):
         cure = "make new lists"
         return Check("recall", "fault", summary, facts, STORE, cure, partial(rebuild_sidecar, path))
-    return Check("recall", "ok" if any(space.lists for space in measured) else "none", summary, facts)
+    return Check("recall", "ok" if any(space.nearest for space in measured) else "none", summary, facts)
 
 
 def _facts(measured: ListedRecall) -> dict[str, object]:
@@ -54,10 +54,10 @@ def _facts(measured: ListedRecall) -> dict[str, object]:
         "lists": measured.lists,
         "queries": measured.queries,
     }
-    if not measured.lists:
+    if not measured.nearest:
         return {**facts, "recall": None, "low": None, "high": None, "certain": None}
     low, high = wilson(measured.hits, measured.nearest)
-    recall, certain = measured.hits / max(measured.nearest, 1), measured.certain / max(measured.queries, 1)
+    recall, certain = measured.hits / measured.nearest, measured.certain / measured.queries
     return {**facts, "recall": recall, "low": low, "high": high, "certain": certain}
 
 
@@ -66,8 +66,10 @@ def _summary(measured: ListedRecall) -> str:
     if not measured.lists:
         cure = "; `septet optimize` makes them" if space.entries >= LEAST_LISTED else ""
         return f"{space.model} has no lists, so searches are exact{cure}"
+    if not measured.nearest:
+        return f"{space.model} has no second vector to find"
     low, high = wilson(measured.hits, measured.nearest)
-    recall, certain = measured.hits / max(measured.nearest, 1), measured.certain / max(measured.queries, 1)
+    recall, certain = measured.hits / measured.nearest, measured.certain / measured.queries
     return (
         f"{recall:.4f} ({low:.4f} to {high:.4f}) of the {NEAREST} nearest of {counted(measured.queries, 'vector')} of "
         f"{space.model}, for a recall of {RECALL}; {certain:.0%} of the answers are certain"

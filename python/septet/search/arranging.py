@@ -323,6 +323,7 @@ def search_page(
     size, end = plan.places or plan.most_hits, plan.offset + plan.most_hits
     decided: tuple[Hashable, ...] = ()
     started = None
+    approximate: list[Note] = []
     while True:
         stage = PageRange(decided, len(decided), size)
         search = search_stage(plan, stage)
@@ -332,7 +333,7 @@ def search_page(
         is_all = not any(len(answer.candidates[0].pool) >= search.plan.taken() for answer in search.answers)
         if end <= size or is_all or plan.candidates >= MOST:
             search.page = PageRange(decided, plan.offset, end)
-            return search
+            break
         try:
             more = tuple(dict.fromkeys(names(search)))
         except BaseException:
@@ -342,10 +343,16 @@ def search_page(
         if len(decided) < size:
             # The cuts leave no results for later places.
             search.page = PageRange(decided, plan.offset, len(decided))
-            return search
+            break
+        approximate += (note for note in search.notes(0) if note.code == "approximate")
         search.close()
         size *= GROWTH
         plan = plan._replace(candidates=min(GROWTH * plan.candidates, MOST))
+    # A deeper stage may be exact, but the places that an earlier one decided stay.
+    for note in dict.fromkeys(approximate):
+        if note not in search.notes(0):
+            search.add_note(note)
+    return search
 
 
 def names_of(

@@ -1,6 +1,6 @@
 //! Making lists, and taking in the rows that were added since.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -84,7 +84,7 @@ impl Codes {
             }
             None => {
                 let drafts = clustered(rows, &living, threads)?;
-                assembled(rows, drafts, &[], self.distances())?.lists(n, self.d(), Calibration::default())?
+                assembled(rows, drafts, &[], self.distances())?.lists(n, self.d(), OnceLock::new())?
             }
         };
         let codes = Self {
@@ -97,14 +97,11 @@ impl Codes {
     }
 
     /// These new codes with the calibration of their lists.
-    fn calibrated(self, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
+    pub(super) fn calibrated(self, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
         let calibration = Calibration::of(&self, rows, living, threads)?;
-        {
-            let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
-            let published = Arc::make_mut(&mut published);
-            if let Some(lists) = published.lists.take().and_then(Arc::into_inner) {
-                published.lists = Some(Arc::new(Lists { calibration, ..lists }));
-            }
+        // A thread of the pool may still hold the lists, so they are not replaced.
+        if let Some(lists) = &self.published().lists {
+            let _ = lists.calibration.set(calibration);
         }
         Ok(self)
     }
@@ -118,7 +115,7 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn lists(self, rows: usize, d: usize, calibration: Calibration) -> Result<Published> {
+    fn lists(self, rows: usize, d: usize, calibration: OnceLock<Calibration>) -> Result<Published> {
         let Self { segments, lists, means } = self;
         let lists = Lists::new(rows, segments.len(), lists, means, d, calibration)?;
         Ok(Published { lists: Some(Arc::new(lists)), segments })

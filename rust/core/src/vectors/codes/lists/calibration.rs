@@ -31,20 +31,17 @@ pub(super) struct Calibration {
     pub(super) recalls: Vec<f32>,
 }
 
-impl Default for Calibration {
-    fn default() -> Self {
-        Self { rows: 0, scale: 1.0, recalls: Vec::new() }
-    }
-}
-
 impl Calibration {
+    /// That of lists that were not calibrated.
+    pub(super) const NONE: Self = Self { rows: 0, scale: 1.0, recalls: Vec::new() };
+
     /// Try new lists on some of their rows.
     pub(super) fn of(codes: &Codes, rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result<Self> {
         let d = rows.d();
         let asked = spread(living, QUERIES);
         let data = gathered(rows, &asked)?;
         let queries = Rows::new(&data, asked.len(), d)?;
-        let mut calibration = Self { rows: living.len(), ..Self::default() };
+        let mut calibration = Self { rows: living.len(), ..Self::NONE };
         if asked.is_empty() {
             return Ok(calibration);
         }

@@ -14,14 +14,14 @@ impl Lists {
     /// Write lists as columns of a file, their names behind a prefix; `segments` begin with theirs.
     pub(in super::super) fn write(&self, to: &mut ArrayWriter, prefix: &str, segments: &[Arc<Segment>]) -> Result<()> {
         let name = |name: &str| format!("{prefix}{name}");
-        to.column::<u64>(&name("rows"), &[self.rows as u64, self.segments as u64, self.calibration.rows as u64])?;
+        to.column::<u64>(&name("rows"), &[self.rows as u64, self.segments as u64, self.calibration().rows as u64])?;
         to.begin::<u32>(&name("order"))?;
         segments[..self.segments].iter().try_for_each(|list| list.rows().map_or(Ok(()), |rows| to.put(rows)))?;
         let run = |list: &List| [list.segment, list.from, list.to];
         to.column::<u32>(&name("runs"), &self.lists.iter().flat_map(run).collect::<Vec<_>>())?;
         let extent = |list: &List| [list.square, list.spread, list.reach];
         to.column::<f32>(&name("extents"), &self.lists.iter().flat_map(extent).collect::<Vec<_>>())?;
-        to.column::<f32>(&name("calibration"), &[&[self.calibration.scale], &*self.calibration.recalls].concat())?;
+        to.column::<f32>(&name("calibration"), &[&[self.calibration().scale], &*self.calibration().recalls].concat())?;
         to.column::<f32>(&name("means"), &self.means)?;
         self.centres.write(to, &name("centres/"), self.len())
     }
@@ -50,8 +50,10 @@ impl Lists {
         let n = runs.len();
         let fit = rest.is_empty() && others.is_empty() && extents.len() == n && centres.len() == n;
         let wide = centres.d() == d && centres.distances() && means.len() == n.saturating_mul(d);
-        let finite = calibration.iter().chain(extents.as_flattened()).chain(&*means).all(|x| x.is_finite());
-        if !fit || !wide || !finite || scale < 0.0 || order.iter().any(|&row| row as usize >= rows) {
+        let finite = calibration.iter().chain(&*means).all(|x| x.is_finite());
+        // The squares of long rows are beyond float32.
+        let known = extents.as_flattened().iter().all(|x| !x.is_nan());
+        if !fit || !wide || !finite || !known || scale < 0.0 || order.iter().any(|&row| row as usize >= rows) {
             return Err(damaged());
         }
         let list = |(&[segment, from, to], &[square, spread, reach]): (&[u32; 3], &[f32; 3])| List {
@@ -63,7 +65,7 @@ impl Lists {
             reach,
         };
         let lists = runs.iter().zip(extents).map(list).collect();
-        let calibration = Calibration { rows: calibrated, scale, recalls: recalls.to_vec() };
+        let calibration = Calibration { rows: calibrated, scale, recalls: recalls.to_vec() }.into();
         Ok(Some((Self { rows, segments, means, centres, lists, calibration }, order)))
     }
 

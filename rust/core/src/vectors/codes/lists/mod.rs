@@ -19,6 +19,8 @@ mod probe;
 #[cfg(test)]
 mod tests;
 
+use std::sync::OnceLock;
+
 use super::Codes;
 use super::kernel::Kernel;
 use super::line::{At, BLOCK};
@@ -48,7 +50,8 @@ pub(super) struct Lists {
     centres: Codes,
     /// In the order of their rows.
     lists: Vec<List>,
-    calibration: Calibration,
+    /// Set once, by searches of these lists.
+    calibration: OnceLock<Calibration>,
 }
 
 /// A list: a run of a segment's rows, and their extent.
@@ -93,7 +96,7 @@ impl Lists {
         lists: Vec<List>,
         means: Vec<f32>,
         d: usize,
-        calibration: Calibration,
+        calibration: OnceLock<Calibration>,
     ) -> Result<Self> {
         let centres = Codes::of_distances(d)?;
         centres.append(Rows::new(&means, lists.len(), d)?)?;
@@ -102,7 +105,12 @@ impl Lists {
 
     /// The budget of a search that is to find this share of the best rows.
     pub(super) fn budget(&self, recall: f64) -> Budget {
-        Budget { misses: self.calibration.misses(recall), scale: self.calibration.scale }
+        Budget { misses: self.calibration().misses(recall), scale: self.calibration().scale }
+    }
+
+    fn calibration(&self) -> &Calibration {
+        static NONE: Calibration = Calibration::NONE;
+        self.calibration.get().unwrap_or(&NONE)
     }
 
     /// Estimate the scores of every list, in their order.

@@ -119,7 +119,7 @@ pub(in super::super) fn candidate_runs(
     best: &mut Best<'_>,
     learns: bool,
 ) -> (f32, Vec<Chunk>) {
-    let scale = lists.calibration.scale;
+    let scale = lists.calibration().scale;
     let estimates = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, scale);
     let mut search = Search::new(task, lists, best, learns);
     let mut order = estimates.clone();

@@ -217,3 +217,25 @@ fn a_search_of_lists_reads_few_of_them_and_misses_little() {
     }
     assert!(same * 100 >= all * 97, "{same} of {all}");
 }
+
+#[test]
+fn lists_stay_while_another_thread_holds_them() {
+    let data = clustered(600, 8, 1);
+    let rows = Rows::new(&data, 600, 8).unwrap();
+    let codes = coded(rows).arranged(rows.into(), None, false, Some(1)).unwrap();
+    let (held, lists) = (codes.published(), codes.lists());
+    let living: Vec<u32> = (0..600).collect();
+    assert_eq!(codes.calibrated(rows.into(), &living, Some(1)).unwrap().lists(), lists);
+    assert!(lists > 0 && held.lists.is_some());
+}
+
+#[test]
+fn lists_of_rows_whose_squares_pass_float32_open_again() {
+    let data: Vec<f32> = clustered(600, 8, 2).iter().map(|x| x * 5e19).collect();
+    let rows = Rows::new(&data, 600, 8).unwrap();
+    let codes = by_distance(rows).arranged(rows.into(), None, false, Some(1)).unwrap();
+    let scratch = Scratch(std::env::temp_dir().join(format!("septet-long-{}", std::process::id())));
+    let opened = Codes::open(&written(&scratch, |to| codes.write(to, "", 600).unwrap()), "").unwrap();
+    assert_eq!(opened.lists(), codes.lists());
+    equal(&by_distance(rows), &opened, rows.row(0), rows, request(5, None, Level::best()));
+}
