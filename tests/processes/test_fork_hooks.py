@@ -180,6 +180,45 @@ sys.meta_path.insert(0, Finder)
     check(tmp_path, after=slow, read=filtered, child=filtered)
 
 
+#: Another thread begins an import after the hook has looked for one: this hook, registered first, runs last.
+IMPORTING = """
+import importlib.abc, importlib.machinery, os, signal, sys, threading
+os.register_at_fork(before=lambda: (threading.Thread(target=slow, daemon=True).start(), begun.wait()))
+import septet, septet.system.forks as forks
+vault = septet.Vault(sys.argv[1])
+begun = threading.Event()
+
+class Endless(importlib.abc.Loader):
+    def exec_module(self, module):
+        begun.set()
+        threading.Event().wait()
+
+class Finder:
+    def find_spec(name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, Endless()) if name == "septet.endless" else None
+
+def slow():
+    import septet.endless
+
+sys.meta_path.insert(0, Finder)
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    grandchild = os.fork()
+    if not grandchild:
+        os._exit(0)
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1]))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+os._exit(0)
+"""
+
+
+def test_a_child_does_not_wait_for_an_import_that_a_thread_of_its_parent_had_begun(tmp_path):
+    command = [sys.executable, "-W", "ignore", "-c", IMPORTING, str(tmp_path / "v.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout.strip(), ran.stderr) == (0, "0", "")
+
+
 def check(folder, before="", between="", after="", read="", child=""):
     """Fork beside a read; the child and its parent go on, at once, and nothing is printed."""
     code = FORKING + WANTED.format(before=before, between=between, after=after, read=read)

@@ -33,6 +33,8 @@ from septet.watch import log
 WAIT_S = 10.0
 #: Maximum wait of a fork for another module's lock while SQLite is at rest: its holder may wait for SQLite.
 LOCK_WAIT_S = 1.0 / 10
+#: Maximum attempts of a fork to find no thread that imports a module.
+TURNS = 100
 #: Modules of the standard library whose hooks hold a lock during a fork, and the lock's name.
 LOCKING = {"logging": "_lock", "concurrent.futures.thread": "_global_shutdown_lock"}
 #: Packages whose modules searches and writes import.
@@ -100,6 +102,8 @@ class _Rest:
     process = os.getpid()
     #: Number of modules at the last registration of the hooks, which is not repeated for every import.
     modules = 0
+    #: Modules that other threads were importing when this process was forked.
+    abandoned: ClassVar[set[str]] = set()
 
 
 def renew_in_children(owner: Forked) -> None:
@@ -184,10 +188,8 @@ def _before(later: Collection[str] = LOCKING) -> None:
             for owner in list(_connected):
                 with suppress(StoreError, sqlite3.Error):
                     owner.close_connections()
-        _finish_imports()
     finally:
-        for lock in locked:
-            lock.acquire()
+        _acquire_between_imports(locked)
     _Rest.now[thread] = at_rest
 
 
@@ -226,12 +228,28 @@ def _at_rest(locks: list[Any]) -> bool:
     return False
 
 
-def _finish_imports() -> None:
-    """Wait until no other thread imports a module that searches use: a child could not finish the import."""
-    for name in [name for name in list(sys.modules) if name.partition(".")[0] in USED and not _is_loaded(name)]:
-        # Importing it again waits for the thread that imports it.
-        with suppress(Exception):
-            __import__(name)
+def _acquire_between_imports(locks: list[Any]) -> None:
+    """Acquire locks while no thread imports a module that searches use: a child could not finish the import."""
+    for _ in range(TURNS):
+        for name in _importing():
+            # Importing it again waits for the thread that imports it.
+            with suppress(Exception):
+                __import__(name)
+        for lock in locks:
+            lock.acquire()
+        # Another import may have begun while a lock was awaited.
+        if not _importing():
+            return
+        for lock in locks:
+            lock.release()
+    for lock in locks:
+        lock.acquire()
+
+
+def _importing() -> list[str]:
+    """Return the modules that searches use and some thread of this process imports."""
+    names = [name for name in list(sys.modules) if name.partition(".")[0] in USED and not _is_loaded(name)]
+    return [name for name in names if name not in _Rest.abandoned]
 
 
 def _in_parent() -> None:
@@ -244,6 +262,8 @@ def _in_child() -> None:
     if _Rest.process == os.getpid():
         return
     _Rest.process = os.getpid()
+    # No thread is left that could finish them, so a fork of this process must not wait.
+    _Rest.abandoned.update(_importing())
     # Programs that fork outside Python, such as uWSGI, run only the hooks after the fork.
     at_rest = _Rest.now.pop(get_ident(), True) and not passed_gate()
     _Rest.now.clear()
