@@ -69,10 +69,10 @@ class Kernels:
         assert plan.vector is not None
         # The two legs of a search share the candidates.
         taken = plan.taken(compared=True)
-        found, scores, _ = _core.bm25_top_k(self.parts, plan.query.terms, taken, None, ties=snapshot.rows)
+        best, scores, _ = _core.bm25_top_k(self.parts, plan.query.terms, taken, None, ties=snapshot.rows)
         near, _ = vectors.codes.top_k(plan.vector.scan, vectors.rows, taken, None)
-        slots = _core.unite(found, vectors.slots[near])
-        more = _core.bm25_at(self.parts, plan.query.terms, slots[len(found) :])
+        slots = _core.unite(best, vectors.slots[near])
+        more = _core.bm25_at(self.parts, plan.query.terms, slots[len(best) :])
         columns = {
             "bm25": np.nan_to_num(np.concatenate([scores, more])),
             "trigram": self.postings.spelling.bm25(self.postings.spelling_rows, plan.query.text, slots),

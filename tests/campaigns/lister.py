@@ -30,7 +30,7 @@ def entries(rng, count, spread):
         yield {"id": f"e{rng.randrange(1 << 40)}", "title": rng.choice(["alpha", "beta"]), "vector": row.tolist()}
 
 
-def told(text):
+def report(text):
     os.write(1, f"{text}\n".encode())
 
 
@@ -43,7 +43,7 @@ def step(vault, rng):
         vault.add_many(entries(rng, 200, spread=True))
     else:
         vault.add_many(entries(rng, rng.choice([200, 600]), spread=kind == "added"))
-    told("optimizing")
+    report("optimizing")
     vault.optimize()
 
 
@@ -52,18 +52,18 @@ def main():
     arranged = maintenance.arranged
 
     def arranging(*arguments, **options):
-        told("arranging")
+        report("arranging")
         codes = arranged(*arguments, **options)
-        told("kept" if codes is None else f"arranged {codes.lists}")
+        report("kept" if codes is None else f"arranged {codes.lists}")
         return codes
 
     maintenance.arranged = arranging
     with opened(path) as vault:
-        vault._tier.manager.sidecar.step = lambda name: told(f"writing {name}")
-        told("opened")
+        vault._tier.manager.sidecar.step = lambda name: report(f"writing {name}")
+        report("opened")
         while True:
             step(vault, rng)
-            told("optimized")
+            report("optimized")
 
 
 if __name__ == "__main__":

@@ -76,11 +76,13 @@ def differences(vault, other, seed, many=6):
     found = []
     for query, given in questions(random.Random(seed), many):
         for options in ({}, {"where": {"severity": "warning"}}, {"boost_tags": ["t1"]}, {"include_memories": True}):
-            (one, disagree), (two, disagree_too) = (answer(each, query, given, **options) for each in (vault, other))
+            (ranking, disagree), (second, disagree_too) = (
+                answer(each, query, given, **options) for each in (vault, other)
+            )
             # The agreement of vectors with words is kept until a quarter of them changed, so an older process may know
             # another one; these vectors are random.
-            if disagree == disagree_too and not same(one, two):
-                found.append((query, given is not None, options, one, two))
+            if disagree == disagree_too and not same(ranking, second):
+                found.append((query, given is not None, options, ranking, second))
     return found
 
 

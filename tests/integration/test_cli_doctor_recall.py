@@ -32,8 +32,8 @@ def rows():
 
 @pytest.fixture
 def vault(tmp_path, rows):
-    with Vault(tmp_path / "v.db") as made:
-        made.add_many({"id": f"e{i}", "title": f"title {i}", "vector": row.tolist()} for i, row in enumerate(rows))
+    with Vault(tmp_path / "v.db") as new:
+        new.add_many({"id": f"e{i}", "title": f"title {i}", "vector": row.tolist()} for i, row in enumerate(rows))
     return tmp_path / "v.db"
 
 
@@ -42,9 +42,9 @@ def doctor(vault, monkeypatch):
     command = Commands(vault.parent, monkeypatch)
 
     def run(*arguments):
-        code, printed, said = command("doctor", "--offline", "--json", "--vault", str(vault), *arguments)
-        assert "Traceback" not in said, said
-        return code, json.loads(printed)["checks"]
+        code, output, errors = command("doctor", "--offline", "--json", "--vault", str(vault), *arguments)
+        assert "Traceback" not in errors, errors
+        return code, json.loads(output)["checks"]
 
     return run
 
@@ -101,8 +101,8 @@ def test_too_low_a_recall_is_a_fault_that_new_lists_mend(vault, doctor, monkeypa
     measured = listed._measured
 
     def poor(*arguments):
-        found = measured(*arguments)
-        return found._replace(hits=found.nearest // 2)
+        recall = measured(*arguments)
+        return recall._replace(hits=recall.nearest // 2)
 
     with monkeypatch.context() as bad:
         bad.setattr(listed, "_measured", poor)

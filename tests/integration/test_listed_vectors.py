@@ -61,13 +61,13 @@ OPTIONS = [
 
 
 def answers(vault, queries=8, limit=15):
-    found = []
+    rankings = []
     for number, vector in enumerate(vectors(queries, seed=77)):
         for options in OPTIONS:
             results = vault.search(WORDS[number % 6], query_vector=vector, limit=limit, **options)
             assert "approximate" not in [note.code for note in results.notes]
-            found.append([(hit.id, hit.score, hit.breakdown) for hit in results])
-    return found
+            rankings.append([(hit.id, hit.score, hit.breakdown) for hit in results])
+    return rankings
 
 
 def codes_of(vault):
@@ -78,9 +78,9 @@ def codes_of(vault):
 def unlisted(path):
     """Answers of a vault without lists."""
     with opened(path, sidecar=False, read_only=True) as vault:
-        found = answers(vault)
+        rankings = answers(vault)
         assert codes_of(vault).lists == 0
-        return found
+        return rankings
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -103,15 +103,20 @@ def test_exact_searches_are_the_same_with_lists_through_changes_of_all_kinds(pat
         assert codes_of(vault).lists > 10
 
 
+def all_are_in_lists(path, **options):
+    """A later process answers as one without lists, and has every vector in one."""
+    with opened(path, **options) as vault:
+        assert answers(vault) == unlisted(path)
+        assert codes_of(vault).lists > 10
+        assert codes_of(vault).unlisted == 0
+
+
 def test_a_later_process_has_the_lists(path):
     with opened(path) as vault:
         vault.add_many(entries(1_500))
         vault.optimize()
     for options in ({}, {"mapped": False}, {"read_only": True}):
-        with opened(path, **options) as vault:
-            assert answers(vault) == unlisted(path)
-            assert codes_of(vault).lists > 10
-            assert codes_of(vault).unlisted == 0
+        all_are_in_lists(path, **options)
 
 
 def test_lists_absorb_additions_in_the_background_of_searches(path):
@@ -127,10 +132,7 @@ def test_lists_absorb_additions_in_the_background_of_searches(path):
         until(lambda: codes_of(vault).unlisted == 0 and not vault._tier.manager.busy)
         assert files(path) != before
         assert answers(vault) == unlisted(path)
-    with opened(path, read_only=True) as vault:
-        assert answers(vault) == unlisted(path)
-        assert codes_of(vault).lists > 10
-        assert codes_of(vault).unlisted == 0
+    all_are_in_lists(path, read_only=True)
 
 
 def test_lists_split_and_merge_where_the_vectors_went(path):
@@ -239,7 +241,7 @@ def test_small_spaces_have_no_lists(path):
         assert codes_of(vault).lists == 0
 
 
-def found(vault, vector, limit=10):
+def nearest(vault, vector, limit=10):
     results = vault.search("", query_vector=vector, legs="vector", limit=limit)
     return [(hit.id, hit.score) for hit in results], [note for note in results.notes if note.code == "approximate"]
 
@@ -251,8 +253,8 @@ def test_a_recall_is_reached_on_average_and_what_may_be_missing_is_noted(path):
     with opened(path, read_only=True) as exact, opened(path, read_only=True, recall=0.9) as vault:
         hits, certain = 0, 0
         for vector in vectors(60, seed=9):
-            best, none = found(exact, vector)
-            near, notes = found(vault, vector)
+            best, none = nearest(exact, vector)
+            near, notes = nearest(vault, vector)
             assert not none
             assert len(near) == len(best) == 10
             hits += len({id for id, _ in near} & {id for id, _ in best})
@@ -300,9 +302,9 @@ def test_additions_and_removals_are_seen_whatever_the_recall(path):
         vault.optimize()
         for number, vector in enumerate(vectors(20, seed=8)):
             vault.add(id=f"new{number}", title="late", vector=vector)
-            assert found(vault, vector, 1)[0][0][0] == f"new{number}"
+            assert nearest(vault, vector, 1)[0][0][0] == f"new{number}"
             vault.delete(f"new{number}")
-            assert found(vault, vector, 1)[0][0][0] != f"new{number}"
+            assert nearest(vault, vector, 1)[0][0][0] != f"new{number}"
 
 
 def test_several_queries_are_as_certain_as_each_alone(path):

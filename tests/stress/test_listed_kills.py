@@ -13,13 +13,13 @@ TESTS = Path(__file__).parent.parent
 
 
 def answers(vault, seed):
-    rng, found = random.Random(seed), []
+    rng, rankings = random.Random(seed), []
     for number, entry in enumerate(entries(rng, 6, spread=True)):
         for options in ({"legs": "vector"}, {}):
             query = "" if options else ("alpha", "beta")[number % 2]
             results = vault.search(query, query_vector=entry["vector"], limit=12, **options)
-            found.append([(hit.id, hit.score) for hit in results])
-    return found
+            rankings.append([(hit.id, hit.score) for hit in results])
+    return rankings
 
 
 def killed(path, seed, rng):

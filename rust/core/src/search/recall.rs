@@ -149,8 +149,8 @@ fn nearest(
     queries: &[Query<'_>],
     threads: Option<usize>,
 ) -> Result<Vec<Nearest>> {
-    let mut found = vec![Nearest { slots: Vec::new(), certain: true }; queries.len()];
-    let Some(space) = space else { return Ok(found) };
+    let mut nearest = vec![Nearest { slots: Vec::new(), certain: true }; queries.len()];
+    let Some(space) = space else { return Ok(nearest) };
     let mask = request.selection.map(|selection| selection.vectors(space.number, space.slots)).transpose()?;
     let (mask, level) = (mask.as_deref(), Level::best());
     let requested: Vec<(usize, &[f32])> =
@@ -182,10 +182,10 @@ fn nearest(
         };
         for ((i, _), (hits, certain)) in batch.iter().zip(hits) {
             let slots = corpus.slots_of(&hits.rows, &hits.scores, space.slots)?;
-            found[*i] = Nearest { slots, certain };
+            nearest[*i] = Nearest { slots, certain };
         }
     }
-    Ok(found)
+    Ok(nearest)
 }
 
 /// Slots as candidates; `scores` are those by full text of the first ones.

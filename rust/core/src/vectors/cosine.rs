@@ -47,11 +47,11 @@ impl<'a> Cosine<'a> {
 pub fn cosine_at<'a>(query: &[f64], rows: impl Into<Pieces<'a>>, at: &[i64]) -> Result<Vec<f64>> {
     let (rows, mut buffer) = (rows.into(), Vec::new());
     let cosine = Cosine::new(query, rows.d())?;
-    let one = |&index: &i64| match index {
+    let of_index = |&index: &i64| match index {
         -1 => Ok(f64::NAN),
         _ => Ok(cosine.of(rows.checked_row(index, &mut buffer)?)),
     };
-    at.iter().map(one).collect()
+    at.iter().map(of_index).collect()
 }
 
 #[cfg(test)]

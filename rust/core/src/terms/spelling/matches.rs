@@ -168,7 +168,7 @@ mod tests {
             words in prop::collection::vec("[a-dpt0é@]{0,14}", AT_ONCE),
         ) {
             let profile = QueryProfile::new(&query);
-            let found = |matches: &Matches<'_>| -> Vec<Vec<u32>> {
+            let shared = |matches: &Matches<'_>| -> Vec<Vec<u32>> {
                 let records: Vec<Record> = words.iter().map(|word| short(format!(" {word} ").as_bytes()).unwrap_or(0)).collect();
                 let (records, mut passed) = (records.try_into().unwrap(), [0; AT_ONCE]);
                 matches.passed(&records, &mut passed);
@@ -180,9 +180,9 @@ mod tests {
                 records.iter().zip(passed).map(of).collect()
             };
             let best = Matches::new(&profile);
-            let results = found(&best);
+            let results = shared(&best);
             #[cfg(target_arch = "x86_64")]
-            prop_assert_eq!(&results, &found(&Matches { avx2: None, ..best }));
+            prop_assert_eq!(&results, &shared(&Matches { avx2: None, ..best }));
             for (word, places) in words.iter().zip(results).filter(|(word, _)| word.len() <= 14) {
                 let mut wanted = Vec::new();
                 for_each_trigram(&format!(" {word} "), |trigram| wanted.extend(profile.trigrams.binary_search(&trigram)));

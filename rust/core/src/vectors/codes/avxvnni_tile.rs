@@ -4,8 +4,8 @@
 
 use std::arch::x86_64::*;
 
-use super::line::{At, BLOCK, FOUR, LINE, Line, Planes};
-use super::maddubs_tile::{FOURS, GROUPS, LANES, ROWS, transposed};
+use super::line::{At, BLOCK, FOUR, Line, Planes};
+use super::maddubs_tile::{FOURS, GROUPS, LANES, ROWS, each_eight, transposed};
 use super::quantise::CodedQuery;
 use crate::simd::AvxVnni as Token;
 
@@ -17,20 +17,11 @@ impl Token {
     pub(super) fn lay_out(self, planes: Planes<'_>, lines: usize, at: At<'_>, len: usize, tile: &mut Vec<Line>) {
         assert!(len <= BLOCK && planes.high.len() == planes.low.len());
         at.check(len, planes.high.len() / lines);
-        tile.resize(lines * FOURS * GROUPS, Line([0; LINE]));
-        for group in 0..len.div_ceil(LANES) {
-            // A short last group lays out its last row again.
-            let rows: [usize; LANES] = std::array::from_fn(|j| at.row((group * LANES + j).min(len - 1)) * lines);
-            for i in 0..lines {
-                // SAFETY: a token exists only where the features were detected; every row was found inside both planes,
-                // and the tile has a run of FOURS lines for each of a plane's, of every sixteen rows.
-                unsafe {
-                    let into = tile.as_mut_ptr().add((group / 2 * lines + i) * FOURS).cast::<__m256i>();
-                    let both = [planes.high, planes.low].map(|plane| rows.map(|row| plane.as_ptr().add(row + i)));
-                    lay_out(both, into.add(group % 2));
-                }
-            }
-        }
+        each_eight(lines, at, len, tile, |rows, into| {
+            // SAFETY: a token exists only where the features were detected; every row was found inside both planes, and
+            // `into` has room.
+            unsafe { lay_out([planes.high, planes.low].map(|plane| rows.map(|row| plane.as_ptr().add(row))), into) }
+        });
     }
 
     /// Write the products of four queries with the whole codes (plus `ZERO`) of the rows that were laid out.

@@ -27,19 +27,11 @@ impl Token {
     pub(super) fn lay_out(self, plane: &[Line], lines: usize, at: At<'_>, len: usize, tile: &mut Vec<Line>) {
         assert!(len <= BLOCK);
         at.check(len, plane.len() / lines);
-        tile.resize(lines * FOURS * GROUPS, Line([0; LINE]));
-        for group in 0..len.div_ceil(LANES) {
-            // A short last group lays out its last row again.
-            let rows: [usize; LANES] = std::array::from_fn(|j| at.row((group * LANES + j).min(len - 1)) * lines);
-            for i in 0..lines {
-                // SAFETY: a token exists only where the features were detected; every row was found inside the plane,
-                // and the tile has a run of FOURS lines for each of the plane's, of every sixteen rows.
-                unsafe {
-                    let into = tile.as_mut_ptr().add((group / 2 * lines + i) * FOURS).cast::<__m256i>();
-                    lay_out(rows.map(|row| plane.as_ptr().add(row + i)), into.add(group % 2));
-                }
-            }
-        }
+        each_eight(lines, at, len, tile, |rows, into| {
+            // SAFETY: a token exists only where the features were detected; every row was found inside the plane, and
+            // `into` has room.
+            unsafe { lay_out(rows.map(|row| plane.as_ptr().add(row)), into) }
+        });
     }
 
     /// Write the products of four queries with the nibbles of the rows that were laid out.
@@ -51,6 +43,28 @@ impl Token {
         // SAFETY: a token exists only where the features were detected; the tile has a line of every group for each four
         // codes of the queries.
         unsafe { products(queries, tile, out) }
+    }
+}
+
+/// Call `write` with each line of eight rows of a block, and where its fours begin in the tile: every other one of
+/// `2 * FOURS` registers from there on is theirs.
+#[inline(always)]
+pub(super) fn each_eight(
+    lines: usize,
+    at: At<'_>,
+    len: usize,
+    tile: &mut Vec<Line>,
+    mut write: impl FnMut([usize; LANES], *mut __m256i),
+) {
+    tile.resize(lines * FOURS * GROUPS, Line([0; LINE]));
+    for group in 0..len.div_ceil(LANES) {
+        // A short last group lays out its last row again.
+        let rows: [usize; LANES] = std::array::from_fn(|j| at.row((group * LANES + j).min(len - 1)) * lines);
+        for i in 0..lines {
+            // A tile has a run of FOURS lines for each line of sixteen rows.
+            let into = tile[(group / 2 * lines + i) * FOURS..][..FOURS].as_mut_ptr().cast::<__m256i>();
+            write(rows.map(|row| row + i), into.wrapping_add(group % 2));
+        }
     }
 }
 

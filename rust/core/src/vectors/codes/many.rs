@@ -15,13 +15,13 @@ use crate::collections::ones;
 const SINGLE: u32 = BLOCK as u32;
 
 /// Queries, and the conversions of their products with the rows of a segment.
-pub(super) struct Asked<'a> {
+pub(super) struct Batch<'a> {
     queries: &'a [CodedQuery],
     rough: Vec<Scores>,
     fine: Vec<Scores>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Batch<'a> {
     /// The queries, and the addend of the segment's centre to the scores of each.
     pub(super) fn new(queries: &'a [CodedQuery], shifts: &[Shift]) -> Self {
         let each = || queries.iter().zip(shifts);
@@ -41,16 +41,16 @@ impl Task {
         &self,
         segment: &Segment,
         block: Block<'_>,
-        asked: &Asked<'_>,
+        batch: &Batch<'_>,
         keeps: &mut [Keep],
         tile: &mut Tile,
     ) {
         let (planes, len) = (segment.planes(), block.fine.scales.len());
-        let lines = asked.queries[0].lines.len() / 2;
+        let lines = batch.queries[0].lines.len() / 2;
         self.kernel.lay_out(planes, lines, block.at, len, tile);
         // Memory brings the next block while this one is compared.
         let mut next = block.at.behind(len, planes.high.len() / lines);
-        let step = next.len().div_ceil(asked.queries.len().div_ceil(FOUR)).max(1);
+        let step = next.len().div_ceil(batch.queries.len().div_ceil(FOUR)).max(1);
         let mut products = [[0; BLOCK]; FOUR];
         for (i, keeps) in keeps.chunks_mut(FOUR).enumerate() {
             let now = next.start * lines..next.end.min(next.start + step) * lines;
@@ -58,9 +58,9 @@ impl Task {
             self.kernel.fetch(&planes.low[now]);
             next.start = next.end.min(next.start + step);
             if self.kernel.multiplies_halves() {
-                self.by_halves(segment, block, (asked, i * FOUR), keeps, (tile, &mut products));
+                self.by_halves(segment, block, (batch, i * FOUR), keeps, (tile, &mut products));
             } else {
-                self.by_whole_codes(segment, block, (asked, i * FOUR), keeps, (tile, &mut products));
+                self.by_whole_codes(segment, block, (batch, i * FOUR), keeps, (tile, &mut products));
             }
         }
     }
@@ -69,13 +69,13 @@ impl Task {
         &self,
         segment: &Segment,
         block: Block<'_>,
-        (asked, first): (&Asked<'_>, usize),
+        (batch, first): (&Batch<'_>, usize),
         keeps: &mut [Keep],
         (tile, products): (&Tile, &mut [[i32; BLOCK]; FOUR]),
     ) {
         let len = block.fine.scales.len();
-        self.kernel.of_four(&asked.four(first), (segment.planes(), block.at, len), tile, products);
-        for ((scores, keep), products) in asked.fine[first..].iter().zip(keeps).zip(&*products) {
+        self.kernel.of_four(&batch.four(first), (segment.planes(), block.at, len), tile, products);
+        for ((scores, keep), products) in batch.fine[first..].iter().zip(keeps).zip(&*products) {
             self.offer(segment, (block.at, block.allowed), block.fine, scores, &products[..len], keep);
         }
     }
@@ -84,21 +84,21 @@ impl Task {
         &self,
         segment: &Segment,
         block: Block<'_>,
-        (asked, first): (&Asked<'_>, usize),
+        (batch, first): (&Batch<'_>, usize),
         keeps: &mut [Keep],
         (tile, products): (&mut Tile, &mut [[i32; BLOCK]; FOUR]),
     ) {
-        let (planes, len, four) = (segment.planes(), block.rough.scales.len(), asked.four(first));
+        let (planes, len, four) = (segment.planes(), block.rough.scales.len(), batch.four(first));
         let (mut uppers, mut reach) = ([0.0; BLOCK], [0; FOUR]);
         self.kernel.upper_of_four(&four, tile, products);
-        for (k, (scores, keep)) in asked.rough[first..].iter().zip(&*keeps).enumerate() {
+        for (k, (scores, keep)) in batch.rough[first..].iter().zip(&*keeps).enumerate() {
             let bits = self.kernel.bounds(scores, block.rough, &products[k][..len], keep.floor(), &mut uppers);
             reach[k] = bits & block.allowed;
         }
         if reach.iter().map(|bits| bits.count_ones()).sum::<u32>() > SINGLE {
             let mut low = [[0; BLOCK]; FOUR];
             self.kernel.lower_of_four(&four, (planes.low, block.at, len), tile, &mut low);
-            for (k, (scores, keep)) in asked.fine[first..].iter().zip(keeps).enumerate() {
+            for (k, (scores, keep)) in batch.fine[first..].iter().zip(keeps).enumerate() {
                 join(&mut products[k], &low[k]);
                 self.offer(segment, (block.at, reach[k]), block.fine, scores, &products[k][..len], keep);
             }
@@ -110,7 +110,7 @@ impl Task {
                 (rows[left], picked[left]) = (block.at.row(j) as u32, products[k][j]);
                 left += 1;
             }
-            self.refine(segment, (four[k], &asked.fine[first + k]), (&rows[..left], &mut picked[..left]), keep);
+            self.refine(segment, (four[k], &batch.fine[first + k]), (&rows[..left], &mut picked[..left]), keep);
         }
     }
 }

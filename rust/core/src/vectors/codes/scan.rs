@@ -1,7 +1,7 @@
 //! From the codes of a chunk of rows to those rows that can be among the best.
 //!
 //! One query reads the upper four bits first. A row whose upper bound by them is under the floor is beaten; the others
-//! wait until there is a block of them, while memory is asked for their lower four bits, and are bounded again by whole
+//! wait until there is a block of them, while memory is batch for their lower four bits, and are bounded again by whole
 //! codes. The floor rises by whole codes, and between chunks by exact scores, so a row needs to be under it by one error
 //! of the upper four bits, not two. Where most rows are left over, whole codes are read at once, and the upper four bits
 //! are tried again now and then.
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::keep::Keep;
 use super::kernel::{Kernel, Tile, join};
 use super::line::{At, BLOCK, FOUR};
-use super::many::Asked;
+use super::many::Batch;
 use super::published::Published;
 use super::quantise::{CodedQuery, Columns, Scores, Shift};
 use super::segment::Segment;
@@ -141,8 +141,8 @@ impl Task {
         let shifts = &self.shifts[chunk.segment][queries.clone()];
         let queries = &self.queries[queries];
         if queries.len() >= FOUR {
-            let asked = Asked::new(queries, shifts);
-            self.blocks(chunk, |block| self.many(segment, block, &asked, keeps, &mut scratch.tile));
+            let batch = Batch::new(queries, shifts);
+            self.blocks(chunk, |block| self.many(segment, block, &batch, keeps, &mut scratch.tile));
             return;
         }
         for (((query, &shift), keep), survey) in queries.iter().zip(shifts).zip(keeps).zip(&mut scratch.surveys) {
