@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import corpus
 from race import Competitor, Run, cores, medians, race
-from septet import Vault, _core
+from septet import Vault, VectorIndex, _core
 from septet.ranking.profile import Profile
 from septet.sqlite.tier.read_view import open_read_view
 from table import Row, at_most
@@ -25,6 +27,8 @@ ABOUT = (
 )
 SIZES = {10_000: 1.7, 100_000: None}
 ROUNDS = 400
+#: Results of a search by vectors alone.
+LIMIT = 30
 
 
 def rows(run: Run) -> Iterator[Row]:
@@ -44,6 +48,22 @@ def rows(run: Run) -> Iterator[Row]:
         yield Row(name, middle["search"], middle["kernels"], 1 / ratio, None, "ms", "kernels alone")
         if most is not None:
             yield at_most(f"{name}: times the kernels", ratio, most, "x")
+    yield vectors_alone(run.entries(n), path, asked, run.rounds(ROUNDS))
+
+
+def vectors_alone(n: int, path: Path, asked: list[Asked], rounds: int) -> Row:
+    """Vectors in a vault, with results, beside the same rows in a `VectorIndex`, on one core."""
+    with cores(1), Vault(path) as vault:
+        warm(vault, asked[0])
+        index = VectorIndex(384)
+        for block in corpus.stream(n):
+            index.add(block.vectors)
+        who = [
+            Competitor("vault", lambda q: vault.search("", query_vector=q.vector, legs="vector", limit=LIMIT)),
+            Competitor("index", lambda q: index.search(q.vector, LIMIT)),
+        ]
+        middle = medians(race(who, asked, rounds, warm=3))
+    return at_most(f"vectors alone, {n:,} entries: times `VectorIndex`", middle["vault"] / middle["index"], 1.25, "x")
 
 
 class Kernels:

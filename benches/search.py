@@ -12,7 +12,8 @@ from statistics import median
 
 import numpy as np
 
-from race import Competitor, Run, medians, race, timed
+from plain_search import plain_search
+from race import Competitor, Run, cores, medians, race, timed
 from septet import Vault
 from table import Row, at_most, faster, plain
 from vaults import Asked, prepared, questions, warm
@@ -49,6 +50,7 @@ def rows(run: Run) -> Iterator[Row]:
     for n in sizes(run)[1:]:
         name = f"hybrid, from {small:,} to {n:,} entries: time beside linear growth"
         yield faster(name, hybrid[n], hybrid[small] * n / small, "linear growth", 1.0)
+    yield from beside_plain_python(run)
     yield from beside_lancedb(run)
 
 
@@ -98,6 +100,19 @@ def writes(vault: Vault, n: int, asked: list[Asked]) -> Iterator[Row]:
     vault.purge()
     yield at_most(f"one add, {n:,} entries, p50", median(adds), 1.0)
     yield at_most(f"extra time of the search that finds it, {n:,} entries, p50", median(more), 1.0)
+
+
+def beside_plain_python(run: Run) -> Iterator[Row]:
+    """FTS5, numpy and reciprocal ranks, on one core as we."""
+    n = run.entries(100_000)
+    path = prepared(run.folder, n)
+    asked = questions(path)
+    with cores(1), Vault(path) as vault:
+        warm(vault, asked[0])
+        ours = Competitor("septet", lambda q: vault.search(q.text, query_vector=q.vector, limit=10).ids)
+        middle = medians(race([ours, plain_search(n)], asked, run.rounds(50), check=ten))
+    name = f"hybrid, {n:,} entries, one core"
+    yield faster(name, middle["septet"], middle["plain"], "FTS5, numpy, reciprocal ranks", 45)
 
 
 def beside_lancedb(run: Run) -> Iterator[Row]:
