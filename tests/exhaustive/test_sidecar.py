@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from septet._core import FileRows
-from septet.sqlite.snapshot.checkpoint import MAPPED_BYTES
+from septet.sqlite.snapshot import checkpoint
 from sidecars import OPTIONS, answers, files, folder_of, made, opened, restored, until, unverified, wanted
 
 
@@ -22,11 +22,13 @@ def path(tmp_path):
     return path
 
 
-def test_many_vectors_are_read_from_the_file_a_row_at_a_time(tmp_path):
-    path, dimensions = tmp_path / "wide.db", 20_000
+def test_many_vectors_are_read_from_the_file_a_row_at_a_time(tmp_path, monkeypatch):
+    mapped_bytes = 4 << 20
+    monkeypatch.setattr(checkpoint, "MAPPED_BYTES", mapped_bytes)
+    path, dimensions = tmp_path / "wide.db", 3_000
     rng = np.random.default_rng(7)
     vectors = rng.standard_normal((500, dimensions)).astype(np.float32)
-    assert vectors.nbytes > MAPPED_BYTES
+    assert vectors.nbytes > mapped_bytes
     questions = rng.standard_normal((5, dimensions)).astype(np.float32) + vectors[:5]
 
     def found(vault):
@@ -53,7 +55,7 @@ def test_many_vectors_are_read_from_the_file_a_row_at_a_time(tmp_path):
         assert found(vault) == hits
         # A read that fails has it made anew.
         (name,) = files(path)
-        os.truncate(folder_of(path) / name, MAPPED_BYTES // 2)
+        os.truncate(folder_of(path) / name, mapped_bytes // 2)
         assert found(vault) == hits
         assert "sidecar_damaged" in [note.code for note in vault.search("word1").notes]
 

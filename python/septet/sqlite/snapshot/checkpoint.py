@@ -22,9 +22,9 @@ from septet.sqlite.tables import entries
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Maximum bytes of vectors that are searched in a memory map. Touched pages count as memory of the process, in the long
-#: run all of them; rows of more vectors are read past the map.
-MAPPED_BYTES = 32 << 20
+#: Maximum bytes of vectors that are searched in a memory map. In the long run all its pages are resident, shared by
+#: processes and reclaimable; rows of more vectors are read past the map, each by a system call.
+MAPPED_BYTES = 256 << 20
 
 #: Column of the slots that the document frequencies cover.
 TERMS_COVERED = "terms.counted"
