@@ -14,7 +14,8 @@ const K: usize = 10;
 /// Lists per query whose rows' scores are compared with the expected ones.
 const NEAR: usize = 24;
 /// Better rows that lists left unread may hold, by the number of rows wanted.
-const MISSES: [f32; 13] = [0.5, 0.3, 0.18, 0.1, 0.06, 0.03, 0.015, 0.007, 0.003, 0.001, 3e-4, 1e-4, 1e-5];
+const MISSES: [f32; 16] =
+    [4.0, 2.0, 1.0, 0.5, 0.3, 0.18, 0.1, 0.06, 0.03, 0.015, 0.007, 0.003, 0.001, 3e-4, 1e-4, 1e-5];
 /// A recall that needs no further calibration.
 const ENOUGH: f32 = 0.999_5;
 /// Deviations of a recall by chance that its estimate is lowered by.
@@ -27,8 +28,8 @@ pub(super) struct Calibration {
     pub(super) rows: usize,
     /// The mean square of `(q . r) / (|q| |r|)`, `r` a row less its list's mean.
     pub(super) scale: f32,
-    /// The recall that each of [`MISSES`] reached; empty if nothing was calibrated.
-    pub(super) recalls: Vec<f32>,
+    /// Misses of [`MISSES`] and the recalls that they reached; empty if nothing was calibrated.
+    pub(super) recalls: Vec<[f32; 2]>,
 }
 
 impl Calibration {
@@ -58,18 +59,24 @@ impl Calibration {
             }
             let (count, mean) = (recalls.len() as f64, recalls.iter().sum::<f64>() / recalls.len() as f64);
             let variance = recalls.iter().map(|recall| (recall - mean).powi(2)).sum::<f64>() / count;
-            calibration.recalls.push((mean - CAUTION * (variance / count).sqrt()) as f32);
-            if calibration.recalls.last() > Some(&ENOUGH) {
+            let reached = (mean - CAUTION * (variance / count).sqrt()) as f32;
+            calibration.recalls.push([misses, reached]);
+            if reached > ENOUGH {
                 break;
             }
         }
         Ok(calibration)
     }
 
-    /// The largest misses that reached a recall; 0 if none did, so that only what is certain is left out.
+    /// The largest misses that reach a recall, by their logarithms between those that were tried; 0 if none reached it,
+    /// so that only what is certain is left out.
     pub(super) fn misses(&self, recall: f64) -> f32 {
-        let reached = self.recalls.iter().zip(MISSES).find(|(reached, _)| f64::from(**reached) >= recall);
-        reached.map_or(0.0, |(_, misses)| misses)
+        let recall = recall as f32;
+        let Some(at) = self.recalls.iter().position(|&[_, reached]| reached >= recall) else { return 0.0 };
+        let [misses, reached] = self.recalls[at];
+        let Some(before) = at.checked_sub(1) else { return misses };
+        let [more, less] = self.recalls[before];
+        more * (misses / more).powf((recall - less) / (reached - less))
     }
 }
 
@@ -104,4 +111,20 @@ fn scale(codes: &Codes, queries: Rows<'_>, rows: Pieces<'_>) -> Result<f32> {
         }
     }
     Ok(if weight > 0.0 { (sum / weight) as f32 } else { 1.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misses_lie_between_those_of_a_lower_and_a_higher_recall() {
+        let calibration = Calibration { recalls: vec![[4.0, 0.9], [1.0, 0.98], [0.25, 0.99]], ..Calibration::NONE };
+        assert_eq!(calibration.misses(0.5), 4.0);
+        assert!((calibration.misses(0.98) - 1.0).abs() < 1e-4);
+        let between = calibration.misses(0.985);
+        assert!((between - 0.5).abs() < 1e-3, "{between}");
+        assert_eq!(calibration.misses(0.995), 0.0);
+        assert_eq!(Calibration::NONE.misses(0.5), 0.0);
+    }
 }

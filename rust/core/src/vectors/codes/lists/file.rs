@@ -21,7 +21,10 @@ impl Lists {
         to.column::<u32>(&name("runs"), &self.lists.iter().flat_map(run).collect::<Vec<_>>())?;
         let extent = |list: &List| [list.square, list.spread, list.reach];
         to.column::<f32>(&name("extents"), &self.lists.iter().flat_map(extent).collect::<Vec<_>>())?;
-        to.column::<f32>(&name("calibration"), &[&[self.calibration().scale], &*self.calibration().recalls].concat())?;
+        to.column::<f32>(
+            &name("calibration"),
+            &[&[self.calibration().scale], self.calibration().recalls.as_flattened()].concat(),
+        )?;
         to.column::<f32>(&name("means"), &self.means)?;
         self.centres.write(to, &name("centres/"), self.len())
     }
@@ -47,8 +50,9 @@ impl Lists {
         let (rows, segments, calibrated) = (small(rows)?, small(segments)?, small(calibrated)?);
         let ((runs, rest), (extents, others)) = (runs.as_chunks::<3>(), extents.as_chunks::<3>());
         let Some((&scale, recalls)) = calibration.split_first() else { return Err(damaged()) };
+        let (recalls, odd) = recalls.as_chunks::<2>();
         let n = runs.len();
-        let fit = rest.is_empty() && others.is_empty() && extents.len() == n && centres.len() == n;
+        let fit = rest.is_empty() && others.is_empty() && odd.is_empty() && extents.len() == n && centres.len() == n;
         let wide = centres.d() == d && centres.distances() && means.len() == n.saturating_mul(d);
         let finite = calibration.iter().chain(&*means).all(|x| x.is_finite());
         // The squares of long rows are beyond float32.
