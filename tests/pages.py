@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["LANGUAGES", "NOT_RUN", "PAGES", "ROOT", "Block", "Command", "Shell", "blocks_of", "commands_of", "compared"]
-__all__ += ["not_run", "same", "septet_lines"]
+__all__ = ["LANGUAGES", "NOT_RUN", "PAGES", "ROOT", "SKILL", "Block", "Command", "Shell", "blocks_of", "commands_of"]
+__all__ += ["compared", "not_run", "same", "septet_lines"]
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: For agents that write code with Septet.
+SKILL = ROOT / "python" / "septet" / ".agents" / "skills" / "septet"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(SKILL.rglob("*.md"))]
 #: What blocks may be in: another language would be a block that nothing checks.
 LANGUAGES = ("python", "text", "console", "sh", "toml", "yaml", "json", "sql")
 #: Commands that no test of the pages runs, and why: a pattern for the page, one for the command. Those of `septet` are
