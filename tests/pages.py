@@ -25,6 +25,7 @@ LANGUAGES = ("python", "text", "console", "sh", "toml", "yaml", "json", "sql")
 NOT_RUN = (
     ("", r"pip install|make |pip .*maturin", "builds or installs: jobs of their own do so"),
     ("", r"septet (serve|watch)\b|septet mcp (?!.*--install)", "runs until it is ended; its own tests start it"),
+    ("", r"uvx |pipx |docker ", "fetches what it runs: a wheel or an image that is not published yet"),
     ("", r"curl |printf .*\|\s+curl ", "asks the server of the line above"),
     ("", r"septet demo( --\w+.*)?$", "reads the documentation of whichever Python runs it"),
     ("", r"septet demo docs ", "what it answers changes with every edit of these pages"),
@@ -121,6 +122,7 @@ def not_run(page: Path, command: str) -> str | None:
 
 def septet_lines(command: str) -> list[list[str]]:
     """Return the arguments of each call of ``septet`` in a line, without what the shell itself takes."""
+    command = re.sub(r"\b(?:uvx --from|pipx run --spec) '?septet\[\w+\]'? (?=septet )", "", command)
     tokens = shlex.shlex(command, posix=True, punctuation_chars=True)
     tokens.whitespace_split = True
     calls: list[list[str]] = []

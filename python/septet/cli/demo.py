@@ -23,6 +23,7 @@ from septet.cli.stdlib_docs import PREFIX, collect
 from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.errors import EntryError, QueryError
 from septet.files.report import SyncReport, counted
+from septet.mcp.clients import installing
 from septet.model.entry import Entry
 from septet.model.results import Results
 from septet.service.places import make_folder
@@ -135,6 +136,8 @@ def _build(target: Path) -> _Build:
 
 def command() -> str:
     """Return the shell command that runs this program."""
+    if again := installing("cli"):
+        return shlex.join([Path(again[0]).name, *again[1:]])
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m septet"
