@@ -52,14 +52,14 @@ _SENTENCE = re.compile(
 )
 
 
-#: Each with a domain, or None.
+#: Each with a domain, or None. Their first answers are right on every supported Python.
 QUESTIONS = (
-    ("run a command and capture its output", None),
-    ("make a temporary directory that cleans up after itself", None),
-    ("remove whitespace from both ends of a string", None),
-    ("read one line from a gzip file", None),
-    ("cache the results of a function", None),
-    ("wait until a thread terminates", "threading"),
+    ("close matches of a misspelled word", None),
+    ("a random token that is safe in URLs", None),
+    ("leading and trailing whitespace removed", None),
+    ("how much free disk space is left", None),
+    ("count elements and find the most common", None),
+    ("wait for a process to end", "subprocess"),
 )
 
 #: Meanings of signals specific to these entries.
