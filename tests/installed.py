@@ -38,6 +38,8 @@ def the_page_of_the_server_is_there():
 def types_and_licences_are_there():
     installed = {str(path) for path in files_of("septet") or ()}
     assert "septet/py.typed" in installed, "no py.typed"
+    assert "septet/.agents/skills/septet/SKILL.md" in installed, "no skill"
+    assert "septet/.agents/skills/septet/references/search.md" in installed, "no references of the skill"
     assert any(name.endswith(".dist-info/licenses/LICENSE-MIT") for name in installed), "no licence"
     return "files"
 

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["LANGUAGES", "NOT_RUN", "PAGES", "ROOT", "Block", "Command", "Shell", "blocks_of", "commands_of", "compared"]
-__all__ += ["not_run", "same", "septet_lines"]
+__all__ = ["LANGUAGES", "NOT_RUN", "PAGES", "ROOT", "SKILL", "Block", "Command", "Shell", "blocks_of", "commands_of"]
+__all__ += ["compared", "not_run", "same", "septet_lines"]
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: For agents that write code with Septet.
+SKILL = ROOT / "python" / "septet" / ".agents" / "skills" / "septet"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(SKILL.rglob("*.md"))]
 #: What blocks may be in: another language would be a block that nothing checks.
 LANGUAGES = ("python", "text", "console", "sh", "toml", "yaml", "json", "sql")
 #: Commands that no test of the pages runs, and why: a pattern for the page, one for the command. Those of `septet` are
@@ -23,6 +25,7 @@ LANGUAGES = ("python", "text", "console", "sh", "toml", "yaml", "json", "sql")
 NOT_RUN = (
     ("", r"pip install|make |pip .*maturin", "builds or installs: jobs of their own do so"),
     ("", r"septet (serve|watch)\b|septet mcp (?!.*--install)", "runs until it is ended; its own tests start it"),
+    ("", r"uvx |pipx |docker ", "fetches what it runs: a wheel or an image that is not published yet"),
     ("", r"curl |printf .*\|\s+curl ", "asks the server of the line above"),
     ("", r"septet demo( --\w+.*)?$", "reads the documentation of whichever Python runs it"),
     ("", r"septet demo docs ", "what it answers changes with every edit of these pages"),
@@ -119,6 +122,7 @@ def not_run(page: Path, command: str) -> str | None:
 
 def septet_lines(command: str) -> list[list[str]]:
     """Return the arguments of each call of ``septet`` in a line, without what the shell itself takes."""
+    command = re.sub(r"\b(?:uvx --from|pipx run --spec) '?septet\[\w+\]'? (?=septet )", "", command)
     tokens = shlex.shlex(command, posix=True, punctuation_chars=True)
     tokens.whitespace_split = True
     calls: list[list[str]] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -19,21 +20,17 @@ from mkdocs.structure.pages import Page
 import site_api
 import site_figures
 import site_links
+import site_llms
 import site_reference
 
 ROOT = site_links.ROOT
 RESULTS = "benches/RESULTS.md"
-#: Files of the repository that are pages, or stand behind one.
-PAGES = {
-    "ARCHITECTURE.md": "architecture.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    RESULTS: "figures.md",
-    "rust/UNSAFE.md": "unsafe.md",
-}
-ALIASES = {"README.md": "index.md", "docs": "index.md", "SECURITY.md": "security.md"}
+PAGES = site_links.PAGES
+ALIASES = {"README.md": "index.md", "docs": "index.md", "SECURITY.md": "security.md", "llms.txt": "llms.txt"}
 #: Where the charts of the benchmarks are in the repository, and on the site.
 CHARTS = "benches/charts"
+#: What pages say, by their paths.
+_texts: dict[str, str] = {}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -91,8 +88,23 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             raise PluginError(f"docs/benchmarks.md: {RESULTS} has no section {missing}") from None
     source = next((path for path, name in PAGES.items() if name == page.file.src_uri), f"docs/{page.file.src_uri}")
     if not (ROOT / source).exists():
+        # Of a page of the API only its builder knows the text.
+        if ":::" not in markdown:
+            _texts[page.file.src_uri] = markdown
         return markdown
-    return _led(markdown, source, page.file.src_uri)
+    led = _texts[page.file.src_uri] = _led(markdown, source, page.file.src_uri)
+    return led
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write what language models read: each page as Markdown, their index, and all of them in one file."""
+    site = Path(config.site_dir)
+    for name, text in _texts.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(text, encoding="utf-8")
+    nav = config.nav or []
+    (site / "llms.txt").write_text(site_llms.index(nav, _texts), encoding="utf-8")
+    (site / "llms-full.txt").write_text(site_llms.full(nav, _texts), encoding="utf-8")
 
 
 def _led(markdown: str, source: str, page: str) -> str:

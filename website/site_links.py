@@ -12,9 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Link", "anchors", "broken", "links", "markdown_files", "without_code"]
+__all__ = ["PAGES", "ROOT", "Link", "anchors", "broken", "links", "markdown_files", "without_code"]
 
 ROOT = Path(__file__).resolve().parent.parent
+#: Files of the repository, other than those of `docs/`, that are pages of the site.
+PAGES = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "benches/RESULTS.md": "figures.md",
+    "rust/UNSAFE.md": "unsafe.md",
+}
 
 _FENCE = re.compile(r"^( *)(```+|~~~+)[^\n]*\n.*?^\1\2`*~*[ \t]*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)

@@ -25,6 +25,8 @@ path = "lib.rs"
 [dependencies]
 libsqlite3-sys = "0.40"
 libz-sys = "1"
+
+[workspace]
 """
 #: zig has musl's headers for every machine. Links are static unless it is told otherwise.
 COMPILER = """#!/bin/sh

@@ -206,6 +206,11 @@ def test_commands_are_read_out_of_a_line_of_a_shell():
     assert septet_lines(line) == [["edit", "a"], ["add", "-", "--domain", "a b"]]
 
 
+def test_a_command_of_a_program_that_fetches_septet_first_is_one_of_septet():
+    assert septet_lines("uvx --from 'septet[cli]' septet demo notes/") == [["demo", "notes/"]]
+    assert septet_lines("pipx run --spec 'septet[mcp]' septet mcp") == [["mcp"]]
+
+
 def test_a_block_of_a_console_is_commands_with_what_they_print():
     block = Block("console", 10, "$ one \\\n> more\nsaid\n\n$ two\n$ three\n> here\n")
     found = [tuple(command) for command in commands_of(block)]

@@ -169,6 +169,15 @@ def test_the_built_site_asks_no_other_host_and_every_link_leads_somewhere(site):
     assert website("site_built").faults(site) == []
 
 
+def test_the_site_has_its_pages_as_markdown_and_an_index_of_them_for_language_models(site):
+    index = (site / "llms.txt").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\)", index, re.MULTILINE)
+    assert {"start.md", "tutorials/agent.md", "changelog.md", "reference/notes.md"} <= set(listed)
+    full = (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert all(f"<!-- {name} -->\n\n{(site / name).read_text(encoding='utf-8').strip()}\n" in full for name in listed)
+    assert len(full.encode()) < 1_000_000
+
+
 def test_every_public_name_is_documented_on_exactly_one_page(site, pages):
     places = {}
     for path, page in pages.items():

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+from septet.cli import stdlib_docs
 from septet.cli.stdlib_docs import PREFIX, Documentation, collect, words_of
 
 
@@ -121,6 +122,16 @@ def test_collecting_prints_nothing_and_tells_its_progress(capfd):
 
 def test_nothing_shown_depends_on_the_run(docs):
     assert not [entry["title"] for entry in docs.entries if " at 0x" in entry["context"]]
+
+
+def test_signatures_are_those_that_inspect_makes(monkeypatch, docs):
+    of_each = {entry["id"]: entry["context"] for entry in docs.entries}
+    monkeypatch.setattr(stdlib_docs, "_plain_parameters", lambda function: "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked = {entry["id"]: entry["context"] for entry in collect().entries}
+    # `inspect` drops white space in the texts of C functions.
+    assert asked == {id: text if text == asked[id] else " ".join(text.split()) for id, text in of_each.items()}
 
 
 def test_a_module_in_the_working_directory_does_not_stand_in_for_the_library(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from septet.cli.stdlib_docs import PREFIX, collect
 from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.errors import EntryError, QueryError
 from septet.files.report import SyncReport, counted
+from septet.mcp.clients import installing
 from septet.model.entry import Entry
 from septet.model.results import Results
 from septet.service.places import make_folder
@@ -51,14 +52,14 @@ _SENTENCE = re.compile(
 )
 
 
-#: Each with a domain, or None.
+#: Each with a domain, or None. Their first answers are right on every supported Python.
 QUESTIONS = (
-    ("run a command and capture its output", None),
-    ("make a temporary directory that cleans up after itself", None),
-    ("remove whitespace from both ends of a string", None),
-    ("read one line from a gzip file", None),
-    ("cache the results of a function", None),
-    ("wait until a thread terminates", "threading"),
+    ("close matches of a misspelled word", None),
+    ("a random token that is safe in URLs", None),
+    ("leading and trailing whitespace removed", None),
+    ("how much free disk space is left", None),
+    ("count elements and find the most common", None),
+    ("wait for a process to end", "subprocess"),
 )
 
 #: Meanings of signals specific to these entries.
@@ -135,6 +136,8 @@ def _build(target: Path) -> _Build:
 
 def command() -> str:
     """Return the shell command that runs this program."""
+    if again := installing("cli"):
+        return shlex.join([Path(again[0]).name, *again[1:]])
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m septet"

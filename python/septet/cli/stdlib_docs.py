@@ -285,6 +285,7 @@ _DEPRECATED = re.compile(r"\bdeprecated\b", re.IGNORECASE)
 #: Prefixes of generated docstrings.
 _GENERATED = ("Alias for field number", "An enumeration.")
 _PLUMBING = frozenset({"__dict__", "__weakref__", "__module__"})
+_SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
 _SIGNATURE_LINE = re.compile(r"[\w.]+\(.*\)(\s*(->|--|=>|=|:).*)?")
 
 
@@ -316,8 +317,11 @@ def _split_signature(doc: str, signature: str) -> tuple[str, str]:
 
 def _signature(value: Any, name: str) -> str:
     """Return ``name(parameters)`` without annotations; empty if the object has no signature."""
+    inner = _inner(value)
+    if parameters := _plain_parameters(inner):
+        return name + parameters
     try:
-        signature = inspect.signature(_inner(value))
+        signature = inspect.signature(inner)
     except (TypeError, ValueError, NameError, AttributeError, RecursionError):
         return ""
     plain = [
@@ -325,6 +329,33 @@ def _signature(value: Any, name: str) -> str:
         for p in signature.parameters.values()
     ]
     return name + str(inspect.Signature(plain))
+
+
+def _plain_parameters(function: Any) -> str:
+    """Return the parameters of a common function as `inspect` does, ten times as fast; empty for other objects."""
+    if type(function) in _SLOTS and not set("=[") & set(text := function.__text_signature__ or "="):
+        return str(text.replace("$", "", 1))
+    # One with attributes may wrap another, or have a signature of its own.
+    if type(function) is not types.FunctionType or vars(function):
+        return ""
+    code, names = function.__code__, function.__code__.co_varnames
+    count = code.co_argcount
+    after = count + code.co_kwonlyargcount
+    defaults = function.__defaults__ or ()
+    pairs = [*zip(names[count - len(defaults) : count], defaults), *(function.__kwdefaults__ or {}).items()]
+    values = {name: value for name, value in pairs if value is not inspect.Parameter.empty}
+    shown = [f"{name}={_shown_default(values[name])!r}" if name in values else name for name in names[:after]]
+    positional, keywords = shown[:count], shown[count:]
+    if code.co_posonlyargcount:
+        positional.insert(code.co_posonlyargcount, "/")
+    if code.co_flags & inspect.CO_VARARGS:
+        positional.append(f"*{names[after]}")
+        after += 1
+    elif keywords:
+        positional.append("*")
+    if code.co_flags & inspect.CO_VARKEYWORDS:
+        keywords.append(f"**{names[after]}")
+    return f"({', '.join(positional + keywords)})"
 
 
 class _Ellipsis:

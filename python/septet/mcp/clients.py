@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,8 +26,23 @@ class McpClient(NamedTuple):
     form: Callable[[str, Sequence[str]], str]
 
 
+def installing(extra: str) -> list[str] | None:
+    """Return the command that installs `septet` for one run, with absolute paths; None if this one is here to stay.
+
+    An environment of `uvx` or `pipx run` lies in a cache, and may be gone tomorrow.
+    """
+    if any((folder / "CACHEDIR.TAG").is_file() for folder in Path(sys.prefix).parents):
+        if uv := os.environ.get("UV"):  # set by uv for what it runs
+            return [str(Path(uv).absolute()), "tool", "run", "--from", f"septet[{extra}]", NAME]
+        if pipx := shutil.which("pipx"):
+            return [str(Path(pipx).absolute()), "run", "--spec", f"septet[{extra}]", NAME]
+    return None
+
+
 def command() -> list[str]:
     """Return the command that starts this `septet`, with absolute paths."""
+    if again := installing("mcp"):
+        return again
     beside = Path(sys.executable).parent / "septet"
     return [str(beside.absolute())] if beside.is_file() else [str(Path(sys.executable).absolute()), "-m", "septet"]
 
