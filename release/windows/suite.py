@@ -29,8 +29,9 @@ PORTION = 12
 MOST_S = 3_600
 #: A test that hangs ends by a thread, as Windows has no SIGALRM; Hypothesis has its own profile for slow machines.
 OPTIONS = (
-    *("-q", "-p", "no:cacheprovider", "-p", "release.windows.leaving", "--timeout", "900"),
-    *("-o", "timeout_method=thread", "-o", "faulthandler_timeout=1000", "--hypothesis-profile", "ci"),
+    *("-q", "-p", "no:cacheprovider", "-p", "release.windows.leaving", "--continue-on-collection-errors"),
+    *("--timeout", "900", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=1000"),
+    *("--hypothesis-profile", "ci"),
 )
 
 
