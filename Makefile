@@ -69,7 +69,7 @@ check-rust: $(VENV)/.compiled
 	cargo test --package septet-core --lib --quiet
 
 # Folders of tests that start processes, servers, a database or a browser, or that take seconds each.
-SLOW := backends browser docs exhaustive processes release servers stress
+SLOW := backends browser docs exhaustive processes release servers stress systems
 
 test-all: test test-rest  ## everything that must hold
 
@@ -166,6 +166,10 @@ sanitize:  ## the tests of the core with AddressSanitizer, if rustup has a night
 .PHONY: test-foreign
 test-foreign: $(VENV)/.release  ## the core and the wheels of dist/ on aarch64 (qemu) and with musl, on Debian (FOREIGN="rust-musl")
 	$(BIN)/python -m release.foreign $(FOREIGN)
+
+.PHONY: test-windows
+test-windows: $(VENV)/.release  ## the core, the wheel and the tests for Windows, under wine on Debian (WINDOWS="rust")
+	$(BIN)/python -m release.windows $(WINDOWS)
 
 format:  ## rewrite sources in the house style
 	cargo fmt

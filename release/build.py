@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from release import licences, page, sbom, toolchain
-from release.checks import MODULE, Expected
+from release.checks import Expected
 from release.crates import Crate, crates_of
 from release.targets import ROOT, Target
 from release.wheelfile import Wheel, write_wheel
@@ -100,7 +100,7 @@ def build_wheel(target: Target, out: Path, *, root: Path = ROOT, target_dir: Pat
         built = Wheel(next(Path(work).glob("*.whl")))
     third_party = licences.rendered(notices(crates_of(target, root)))
     if target.glibc is None:
-        built.members[MODULE] = with_common_name(built.members[MODULE], target)
+        built.members[target.module] = with_common_name(built.members[target.module], target)
     out.mkdir(parents=True, exist_ok=True)
     path = out / built.path.name
     write_wheel(path, completed(built, third_party, runtimes(), epoch), epoch)

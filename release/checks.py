@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from release import licences, page, sbom
 from release.binary import Binary, read_binary
+from release.pe import read_library
 from release.wheelfile import record_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 #: "s"`) and so slower, they would still be 3.3.
 MAX_BYTES = 4_000_000
 TAG = "cp310-abi3"
-MODULE = "septet/_core.abi3.so"
 #: The only symbol that a Python module is asked for.
 ENTRY_POINT = "PyInit__core"
 #: Folders that a compiler writes into a binary and that are nobody's business. Found without knowing the machine.
@@ -95,9 +95,7 @@ def _fits(platform: str, target: Target) -> bool:
 
 def check_symbols(wheel: Wheel, expected: Expected) -> list[str]:
     """Built for this machine, loads what the policy allows, asks for no newer glibc, and shows one symbol."""
-    faults = []
-    if wheel.extensions != [MODULE]:
-        faults.append(f"the shared objects are {wheel.extensions}, not {MODULE}")
+    faults = [] if wheel.extensions == [expected.target.module] else [_other_modules(wheel, expected)]
     for name, binary in _binaries(wheel):
         if binary.machine != expected.target.elf_machine:
             faults.append(f"{name} is for {binary.machine}")
@@ -112,6 +110,27 @@ def check_symbols(wheel: Wheel, expected: Expected) -> list[str]:
             faults.append(f"{name} is not stripped: {', '.join(binary.debugging[:3])}")
         if binary.run_paths:
             faults.append(f"{name} looks for libraries in {', '.join(binary.run_paths)}")
+    return faults
+
+
+def _other_modules(wheel: Wheel, expected: Expected) -> str:
+    return f"the shared objects are {wheel.extensions}, not {expected.target.module}"
+
+
+def check_library(wheel: Wheel, expected: Expected) -> list[str]:
+    """Built for this machine, loads what Windows or Python has, and shows one symbol."""
+    faults = [] if wheel.extensions == [expected.target.module] else [_other_modules(wheel, expected)]
+    for name in wheel.extensions:
+        library = read_library(wheel.members[name])
+        if library.machine != expected.target.elf_machine:
+            faults.append(f"{name} is for {library.machine}")
+        loaded = {needed.lower() for needed in library.needed if not needed.lower().startswith("api-ms-win-")}
+        if foreign := sorted(loaded - expected.target.libraries):
+            faults.append(f"{name} loads {', '.join(foreign)}")
+        if library.exported != (ENTRY_POINT,):
+            faults.append(f"{name} exports {', '.join(library.exported[:5]) or 'nothing'}")
+        if library.debugging:
+            faults.append(f"{name} is not stripped: {', '.join(library.debugging[:3])}")
     return faults
 
 
@@ -156,8 +175,10 @@ def check_sbom(wheel: Wheel, expected: Expected) -> list[str]:
 def check_contents(wheel: Wheel, expected: Expected) -> list[str]:
     """Every file of the package is there as it is in the sources, and nothing else."""
     inside = {n: content for n, content in wheel.members.items() if not n.startswith(f"{wheel.dist_info}/")}
-    faults = [f"{name} is missing" for name in sorted({*expected.files, MODULE} - set(inside))]
-    faults += [f"{name} does not belong there" for name in sorted(set(inside) - {*expected.files, MODULE})]
+    faults = [f"{name} is missing" for name in sorted({*expected.files, expected.target.module} - set(inside))]
+    faults += [
+        f"{name} does not belong there" for name in sorted(set(inside) - {*expected.files, expected.target.module})
+    ]
     faults += [
         f"{name} differs from the source"
         for name, content in sorted(expected.files.items())
@@ -198,6 +219,7 @@ CHECKS: dict[str, Callable[[Wheel, Expected], list[str]]] = {
     "tag": check_tag,
     "auditwheel": check_auditwheel,
     "symbols": check_symbols,
+    "library": check_library,
     "size": check_size,
     "places": check_places,
     "licences": check_licences,
@@ -209,11 +231,11 @@ CHECKS: dict[str, Callable[[Wheel, Expected], list[str]]] = {
 }
 
 
-#: The checks that look into ELF files; those of other systems have none.
-OF_LINUX = {"auditwheel", "symbols"}
+#: The checks that look into files of one system, by a word of its triples; those of macOS have none.
+OF_SYSTEM = {"auditwheel": "linux", "symbols": "linux", "library": "windows"}
 
 
 def faults_of(wheel: Wheel, expected: Expected) -> dict[str, list[str]]:
     """What every check says about a wheel; empty lists where it holds."""
-    linux = "linux" in expected.target.triple
-    return {name: check(wheel, expected) for name, check in CHECKS.items() if linux or name not in OF_LINUX}
+    triple = expected.target.triple
+    return {name: check(wheel, expected) for name, check in CHECKS.items() if OF_SYSTEM.get(name, "") in triple}

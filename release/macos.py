@@ -15,7 +15,7 @@ from release.crates import Crate, crates_of
 from release.targets import ROOT, Target
 from release.wheelfile import Wheel, write_wheel
 
-__all__ = ["MACS", "main", "notices"]
+__all__ = ["MACS", "build", "main", "notices", "runtime"]
 
 #: By what `platform.machine` says: the oldest system is the oldest that Rust supports there.
 MACS = {
@@ -36,10 +36,11 @@ def runtime() -> sbom.Runtime:
 
 
 def build(target: Target, out: Path) -> Path:
-    """Build the wheel and put it into out."""
+    """Build the wheel of a system with its own linker and put it into out."""
     epoch = toolchain.source_date()
     env = toolchain.environment(target, ROOT, ROOT / "target", epoch)
-    env["MACOSX_DEPLOYMENT_TARGET"] = target.policy.removeprefix("macosx_").replace("_", ".")
+    if "apple" in target.triple:
+        env["MACOSX_DEPLOYMENT_TARGET"] = target.policy.removeprefix("macosx_").replace("_", ".")
     with tempfile.TemporaryDirectory() as work:
         maturin(*f"build --release --locked --target {target.triple} --out {work}".split(), env=env, root=ROOT)
         built = Wheel(next(Path(work).glob("*.whl")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from release.binary import read_binary
+from release.pe import read_library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def symbols(wheel: Wheel) -> str:
     """The newest glibc that a wheel asks for, and how many libraries it loads."""
-    binary = read_binary(wheel.members[wheel.extensions[0]])
+    content = wheel.members[wheel.extensions[0]]
+    if content.startswith(b"MZ"):
+        library = read_library(content)
+        return f"loads {len(library.needed)}, exports {len(library.exported)}"
+    binary = read_binary(content)
     newest = binary.newest_glibc
     asked = f"GLIBC_{newest[0]}.{newest[1]}" if newest else "no GLIBC"
     return f"{asked}, loads {len(binary.needed)}, exports {len(binary.exported)}"

@@ -10,6 +10,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 #: What PEP 600 lets a wheel load from a machine with glibc, and what a Rust library may ask for.
 GLIBC_LIBRARIES = frozenset({"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libgcc_s.so.1"})
+#: What Windows 10 brings, or a CPython for it; `api-ms-win-…` names parts of Windows.
+WINDOWS_LIBRARIES = frozenset(
+    "advapi32.dll bcrypt.dll bcryptprimitives.dll kernel32.dll msvcrt.dll ntdll.dll python3.dll userenv.dll "
+    "vcruntime140.dll ws2_32.dll".split()
+)
 
 
 class Target(NamedTuple):
@@ -23,6 +28,11 @@ class Target(NamedTuple):
     libraries: frozenset[str]
     #: The newest version of glibc's symbols; None where the C library has no versions.
     glibc: tuple[int, int] | None
+
+    @property
+    def module(self) -> str:
+        """The name of the compiled module in a wheel."""
+        return "septet/_core.pyd" if "windows" in self.triple else "septet/_core.abi3.so"
 
     @property
     def platform(self) -> str:
@@ -54,9 +64,18 @@ TARGETS = {
 }
 
 
+def _windows(machine: str, tag: str) -> Target:
+    return Target(f"windows-{machine}", f"{machine}-pc-windows-msvc", "win", tag, machine, WINDOWS_LIBRARIES, None)
+
+
+#: Built on Windows itself, by `python -m release.msvc`.
+WINDOWS = {target.name: target for target in (_windows("x86_64", "amd64"), _windows("aarch64", "arm64"))}
+
+
 def target_of(wheel: str) -> Target:
     """The target that a wheel of this file name says it is for."""
-    for target in TARGETS.values():
+    known = {**TARGETS, **WINDOWS}
+    for target in known.values():
         if target.platform in wheel.removesuffix(".whl").split("-")[-1].split("."):
             return target
-    raise ValueError(f"{wheel} is for none of {', '.join(TARGETS)}")
+    raise ValueError(f"{wheel} is for none of {', '.join(known)}")

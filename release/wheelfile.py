@@ -42,7 +42,7 @@ class Wheel:
     @property
     def extensions(self) -> list[str]:
         """The members that are shared objects."""
-        return sorted(name for name in self.members if ".so" in name.rsplit("/", 1)[-1])
+        return sorted(name for name in self.members if ".so" in name.rsplit("/", 1)[-1] or name.endswith(".pyd"))
 
     @cached_property
     def metadata(self) -> Message:

@@ -32,7 +32,9 @@ if "PYTHONPATH" in os.environ:
 for _name, _folder in (("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")):
     os.environ.setdefault(_name, str(Path.home() / _folder))
 _home = tempfile.TemporaryDirectory(prefix="septet-home-")
-os.environ["HOME"] = _home.name
+os.environ["HOME"] = os.environ["USERPROFILE"] = _home.name
+# On Windows settings and data are in folders of their own.
+os.environ |= {"APPDATA": str(Path(_home.name, "roaming")), "LOCALAPPDATA": str(Path(_home.name, "local"))}
 # A shell ignores it for programs in its background, and they and their children would never be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -132,7 +132,7 @@ class Costs:
         """Fail a run in CI that has a slow test in a fast folder; with more examples there may be some."""
         if hasattr(self.config, "workerinput") or self.config.getoption("--hypothesis-profile", None) == "full":
             return
-        quiet = os.getloadavg()[0] <= (os.cpu_count() or 1) + 0.5
+        quiet = sys.platform != "win32" and os.getloadavg()[0] <= (os.cpu_count() or 1) + 0.5
         limit = LIMIT if quiet else LIMIT._replace(clock=float("inf"))
         self.slow = [
             f"{cost.cpu:5.1f} s of CPU, {cost.clock:5.1f} s by the clock: {nodeid}"

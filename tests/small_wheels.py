@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from release import licences, page
-from release.checks import MODULE, Expected
+from release.checks import Expected
 from release.crates import Crate
 from release.sbom import FILE_NAME, Runtime
 from release.targets import TARGETS
@@ -60,7 +60,7 @@ def members_of(module):
     tag = NAME.removesuffix(".whl").split("-", 2)[2]
     return {
         **FILES,
-        MODULE: module,
+        TARGET.module: module,
         f"{DIST_INFO}/METADATA": f"{metadata}\n{page.absolute(README, SOURCE, '0.1.0')}".encode(),
         f"{DIST_INFO}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(),
         f"{DIST_INFO}/licenses/LICENSE-MIT": b"MIT",

@@ -89,13 +89,9 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    import sys
     from importlib import import_module
 
     from septet.system.late import loaded_late
-
-    if sys.platform == "win32":
-        raise ImportError("Septet runs on Linux and macOS, not on Windows; in WSL 2 it is on Linux")
 
     #: The public names by module, imported on first use; names of one subject are in the package of that subject.
     _NAMES = {

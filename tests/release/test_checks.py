@@ -2,6 +2,7 @@
 
 import platform
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ import small_wheels as wheels
 from release import build, checks
 from release.licences import FILE_NAME as THIRD_PARTY
 from release.sbom import FILE_NAME as SBOM
-from release.targets import TARGETS
+from release.targets import TARGETS, WINDOWS
 from release.wheelfile import Wheel
 
 pytestmark = pytest.mark.skipif(
@@ -61,61 +62,61 @@ def test_auditwheel_finds_a_newer_glibc_than_the_tag_says(said, members, tmp_pat
     # The version that C23's strtol has; an older machine's compiler may link the old one.
     source = wheels.MODULE_SOURCE + "\nextern int pidfd_getpid(int); int (*asked)(int) = pidfd_getpid;"
     source += '\n__asm__(".symver pidfd_getpid, pthread_create@GLIBC_2.34");'
-    members[checks.MODULE] = wheels.compiled(tmp_path, source, "-s", "-lc")
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, source, "-s", "-lc")
     assert said(checks.check_auditwheel) == ["auditwheel says manylinux_2_34_x86_64"]
-    assert f"{checks.MODULE} asks for GLIBC_2.34" in said(checks.check_symbols)
+    assert f"{wheels.TARGET.module} asks for GLIBC_2.34" in said(checks.check_symbols)
 
 
 def test_auditwheel_refuses_a_wheel_without_a_shared_object(said, members):
-    del members[checks.MODULE]
+    del members[wheels.TARGET.module]
     assert "auditwheel" in said(checks.check_auditwheel)[0]
 
 
 def test_a_library_that_machines_need_not_have_is_refused(said, members, tmp_path):
     (tmp_path / "libneedless.so").write_bytes(wheels.compiled(tmp_path, "int needless(void) { return 1; }"))
     flags = ("-s", "-L.", "-Wl,--no-as-needed", "-lneedless")
-    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
-    assert said(checks.check_symbols) == [f"{checks.MODULE} loads libneedless.so"]
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
+    assert said(checks.check_symbols) == [f"{wheels.TARGET.module} loads libneedless.so"]
 
 
 def test_a_module_for_musl_asks_for_the_c_library_by_its_common_name(members, tmp_path):
     flags = ("-s", "-nodefaultlibs", "-Wl,-soname,libc.so")
     (tmp_path / "libmusl.so").write_bytes(wheels.compiled(tmp_path, "int needless(void) { return 1; }", *flags))
     flags = ("-s", "-nodefaultlibs", "-L.", "-Wl,--no-as-needed", "-lmusl")
-    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
     expected = wheels.expected()._replace(target=TARGETS["musllinux-x86_64"])
-    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [f"{checks.MODULE} loads libc.so"]
+    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [f"{wheels.TARGET.module} loads libc.so"]
 
 
 def test_a_folder_to_look_for_libraries_in_is_refused(said, members, tmp_path):
-    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, "-s", "-Wl,-rpath,/opt/lib")
-    assert said(checks.check_symbols) == [f"{checks.MODULE} looks for libraries in /opt/lib"]
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, "-s", "-Wl,-rpath,/opt/lib")
+    assert said(checks.check_symbols) == [f"{wheels.TARGET.module} looks for libraries in /opt/lib"]
 
 
 def test_a_symbol_beside_the_entry_point_is_refused(said, members, tmp_path):
-    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE + "\nint rust_begin_unwind;")
-    assert said(checks.check_symbols) == [f"{checks.MODULE} exports rust_begin_unwind"]
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE + "\nint rust_begin_unwind;")
+    assert said(checks.check_symbols) == [f"{wheels.TARGET.module} exports rust_begin_unwind"]
 
 
 def test_a_module_without_its_entry_point_is_refused(said, members, tmp_path):
-    members[checks.MODULE] = wheels.compiled(tmp_path, "static int nothing;")
-    assert said(checks.check_symbols) == [f"{checks.MODULE} lacks PyInit__core"]
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, "static int nothing;")
+    assert said(checks.check_symbols) == [f"{wheels.TARGET.module} lacks PyInit__core"]
 
 
 def test_what_a_debugger_reads_is_refused(said, members, tmp_path):
-    members[checks.MODULE] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, "-g")
-    assert f"{checks.MODULE} is not stripped: .debug" in said(checks.check_symbols)[0]
+    members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, "-g")
+    assert f"{wheels.TARGET.module} is not stripped: .debug" in said(checks.check_symbols)[0]
 
 
 def test_a_module_for_another_machine_is_refused(said, members):
-    changed = bytearray(members[checks.MODULE])
+    changed = bytearray(members[wheels.TARGET.module])
     changed[18:20] = (183).to_bytes(2, "little")  # e_machine: AArch64
-    members[checks.MODULE] = bytes(changed)
-    assert f"{checks.MODULE} is for EM_AARCH64" in said(checks.check_symbols)
+    members[wheels.TARGET.module] = bytes(changed)
+    assert f"{wheels.TARGET.module} is for EM_AARCH64" in said(checks.check_symbols)
 
 
 def test_a_second_shared_object_is_refused(said, members):
-    members["septet/other.so"] = members[checks.MODULE]
+    members["septet/other.so"] = members[wheels.TARGET.module]
     assert "the shared objects are" in said(checks.check_symbols)[0]
 
 
@@ -124,7 +125,7 @@ def test_a_wheel_above_the_limit_is_refused(said, members, monkeypatch):
     assert "more than 1,000" in said(checks.check_size)[0]
 
 
-@pytest.mark.parametrize("name", ["septet/__init__.py", f"{wheels.DIST_INFO}/METADATA", checks.MODULE])
+@pytest.mark.parametrize("name", ["septet/__init__.py", f"{wheels.DIST_INFO}/METADATA", wheels.TARGET.module])
 def test_a_wheel_names_no_path_of_the_build_machine(said, members, name):
     members[name] += b"\n/builder/checkout/rust/core/src/lib.rs"
     assert said(checks.check_places) == [f"{name} names /builder/checkout/"]
@@ -134,8 +135,8 @@ def test_a_wheel_names_no_path_of_the_build_machine(said, members, name):
     "path", ["ho" + "me/ann/septet/lib.rs", "ro" + "ot/septet/lib.rs", "x/.cargo/registry/src/a.rs"]
 )
 def test_a_binary_names_nobodys_home(said, members, path):
-    members[checks.MODULE] += f"\0/{path}\0".encode()
-    assert said(checks.check_places) == [f"{checks.MODULE} names /{path}"]
+    members[wheels.TARGET.module] += f"\0/{path}\0".encode()
+    assert said(checks.check_places) == [f"{wheels.TARGET.module} names /{path}"]
 
 
 def test_a_licence_that_metadata_does_not_list_is_missed(said, members):
@@ -247,3 +248,32 @@ def test_a_name_that_promises_an_older_system_too_is_refused(said, members):
     tags = b"".join(f"Tag: cp310-abi3-{of}_x86_64\n".encode() for of in ("manylinux_2_5", "manylinux_2_17"))
     members[f"{wheels.DIST_INFO}/WHEEL"] = b"Wheel-Version: 1.0\n" + tags
     assert said(checks.check_tag, name) == ["the name promises cp310-abi3-manylinux_2_5_x86_64 too"]
+
+
+def dll_of(folder, *flags, source=wheels.MODULE_SOURCE):
+    """A DLL of C, compiled by mingw."""
+    if shutil.which("x86_64-w64-mingw32-gcc") is None:
+        pytest.skip("needs x86_64-w64-mingw32-gcc")
+    (folder / "module.c").write_text(source, encoding="utf-8")
+    command = ["x86_64-w64-mingw32-gcc", "-shared", "-o", "module.dll", "module.c", *flags]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return (folder / "module.dll").read_bytes()
+
+
+def test_a_library_of_windows_shows_one_symbol_and_loads_what_windows_has(tmp_path):
+    target = WINDOWS["windows-x86_64"]
+    expected = wheels.expected()._replace(target=target)
+    name = f"septet-0.1.0-cp310-abi3-{target.platform}.whl"
+
+    def faults(*flags, source=wheels.MODULE_SOURCE):
+        members = {target.module: dll_of(tmp_path, *flags, source=source)}
+        return checks.check_library(wheels.written(tmp_path, members, name), expected)
+
+    assert faults("-s") == []
+    assert "is not stripped" in faults()[0]
+    exported = "__declspec(dllexport) int other(void) { return 1; }"
+    assert "exports other" in faults("-s", source=exported)[0]
+    sockets = '__declspec(dllimport) int WSACleanup(void); void *PyInit__core(void) { WSACleanup(); return 0; }'
+    assert faults("-s", "-lws2_32", source=sockets) == []
+    sound = '__declspec(dllimport) int waveOutGetNumDevs(void); void *PyInit__core(void) { waveOutGetNumDevs(); return 0; }'
+    assert "loads winmm.dll" in faults("-s", "-lwinmm", source=sound)[0]

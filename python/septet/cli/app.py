@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import signal
 import sys
 from enum import Enum
 from pathlib import Path
@@ -24,6 +23,7 @@ from septet.cli.options import COMPLETE_VARIABLE
 from septet.cli.terminal import OutputFault, guarded, say
 from septet.cli.values import read_plainly, type_of
 from septet.errors import EmbeddingConfigError, EmbeddingError, EntryNotFound, SeptetError, StoreError
+from septet.system.session import session
 
 EXIT_CODES = """\b
 Exit codes:
@@ -197,10 +197,10 @@ app = typer.Typer(
 def run() -> int:
     """Run the command line and return its exit code."""
     # Exit quietly when the reader closes the pipe, as in `septet search x | head -1`.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    session.end_at_broken_pipes()
     for stream in (sys.stdout, sys.stderr):
         # Arguments that are not UTF-8 become lone surrogates, which must be printable.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="backslashreplace", **session.TEXT)  # type: ignore[union-attr]
     with guarded():
         return _code()
 
@@ -227,6 +227,8 @@ def _code() -> int:
     except OutputFault as fault:
         # The flush at exit must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if session.is_closed_pipe(fault):
+            return OK
         say(f"septet: the output could not be written: {fault.strerror}")
         return STORE
     except OSError as fault:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shlex
 import shutil
 import sys
 import time
@@ -27,6 +26,7 @@ from septet.mcp.clients import installing
 from septet.model.entry import Entry
 from septet.model.results import Results
 from septet.service.places import make_folder
+from septet.system.session import session
 from septet.vault import Vault
 
 TOP = 5
@@ -140,11 +140,11 @@ def command() -> str:
         return shlex.join([Path(again[0]).name, *again[1:]])
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
-        return f"{shlex.quote(sys.executable)} -m septet"
+        return f"{session.quoted(sys.executable)} -m septet"
     installed = shutil.which(program.name)
     if installed is not None and Path(installed).resolve() == program.resolve():
         return program.name
-    return shlex.quote(str(program))
+    return session.quoted(str(program))
 
 
 def run_folder(
@@ -180,18 +180,18 @@ def run_folder(
         if not vault.stats().entries:
             say(f"{folder} contains no Markdown, text or transcript")
             return False
-        session = _Session(out, vault, report.roots[0], profile)
+        talk = _Session(out, vault, report.roots[0], profile)
         entries = () if questions else vault.entries({"source": report.roots[0]}, order_by="path", limit=READ)
         questions = questions or suggest_questions(entries)
         if questions:
-            session.answer(questions)
+            talk.answer(questions)
         else:
             say(f"{folder} suggests no question: ask one with --ask")
         if sys.stdin.isatty() and out.is_terminal:
-            session.listen()
+            talk.listen()
     vault_option = "" if path is None else f" --vault {shown(path)}"
     out.print("\nKeep it, and continue with:" if path is None else f"\nThe vault is {shown(path)}. Continue with:")
-    for arguments in (f"sync {shown(folder)}", f"search {shlex.quote(flat(session.last) or 'QUESTION')}"):
+    for arguments in (f"sync {shown(folder)}", f"search {session.quoted(flat(talk.last) or 'QUESTION')}"):
         out.print(StyledLine(f"  {command()} {arguments}{vault_option}", "bold"))
     return True
 

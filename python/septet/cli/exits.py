@@ -14,6 +14,7 @@ from typing import NoReturn
 import typer
 
 from septet.cli.terminal import say
+from septet.system.session import session
 
 OK = 0
 #: Nothing found, or a sync is incomplete.
@@ -41,7 +42,8 @@ def heed_interrupts() -> None:
     """
     # Shells start background commands with SIGINT ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
+        for number in session.INTERRUPTS:
+            signal.signal(number, _interrupt)
 
 
 def heed_termination() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ from typing import IO, Any, TextIO, cast
 
 from septet.cli.screen import cells, is_dumb
 from septet.cli.terminal import unguarded
+from septet.system.session import session
 
 #: Default options: exit if all fits, show colours, leave the text on the screen.
 _LESS = {"LESS": "FRX", "LV": "-c"}
@@ -97,21 +97,20 @@ def paged() -> Iterator[None]:
         return
     stream = _PagedStream(unguarded(guarded), command)
     # A pager that quits must not end this process before the terminal is restored.
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    restore = session.raise_at_broken_pipes()
     guarded.unguarded = stream
     try:
         yield
     finally:
         stream.finish()
         guarded.unguarded = stream._stream
-        if before is not None:  # Python cannot restore a handler that C installed
-            signal.signal(signal.SIGPIPE, before)
+        restore()
 
 
 def _command() -> list[str]:
     """Return the pager's command; empty if the user disabled it."""
     try:
-        command = shlex.split(os.environ.get("SEPTET_PAGER", os.environ.get("PAGER", "less")))
+        command = session.words(os.environ.get("SEPTET_PAGER", os.environ.get("PAGER", session.PAGER)))
     except ValueError:
         return []
     return [] if command in ([], ["cat"]) else command

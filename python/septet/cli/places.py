@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from septet.errors import EmbeddingConfigError, QueryError, StoreError
 from septet.service.places import cache_file, cache_folder, config_folder, default_vault, expanded, make_folder
+from septet.system.session import session
 
 if TYPE_CHECKING:
     from septet.embedding.config import EmbeddingConfig
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 EMBEDDING_VARIABLE = "SEPTET_EMBEDDING"
 _SUFFIXES = (".toml", ".yaml", ".yml", ".json")
 
+#: Returns a path quoted for a shell.
+shown = session.shown
 #: Fields that belong to a model: they are dropped when the model changes.
 _OF_A_MODEL = frozenset({"model", "model_path", "dimensions", "fallback", "query_prefix", "document_prefix"})
 
 
 def demo_vault() -> Path:
-    """Return the vault of the demo: ``$XDG_CACHE_HOME/septet/stdlib-3.x.db``."""
+    """Return the vault of the demo: ``stdlib-3.x.db`` in the folder of caches."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return cache_folder() / f"stdlib-{version}.db"
 
@@ -84,15 +86,6 @@ def writable(place: VaultPlace | None, **embedding: Any) -> Iterator[Any]:
             if empty:
                 path.unlink(missing_ok=True)
             raise
-
-
-def shown(path: Path) -> str:
-    """Return a path quoted for a shell, with ``~`` for the home folder."""
-    try:
-        inside = path.resolve().relative_to(Path.home().resolve())
-    except (OSError, ValueError, RuntimeError):
-        return shlex.quote(str(path))
-    return f"~/{shlex.quote(str(inside))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,5 +152,5 @@ def find_embedding(named: str | None, environment: Mapping[str, str] | None = No
 
 
 def default_files() -> list[Path]:
-    """Return the possible paths of the user's file, in order: ``$XDG_CONFIG_HOME/septet/config.toml`` and others."""
+    """Return the possible paths of the user's file, in order: ``config.toml`` and others."""
     return [config_folder() / f"config{suffix}" for suffix in _SUFFIXES]

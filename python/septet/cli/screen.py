@@ -16,6 +16,7 @@ from typing import TextIO
 from unicodedata import category, east_asian_width
 
 from septet.cli.terminal import harmless, unguarded
+from septet.system.session import session
 
 #: Maximum width of lines in cells; a terminal may be narrower.
 WIDTH = 100
@@ -183,7 +184,7 @@ def has_colors(stream: TextIO) -> bool:
         return False
     if (forced := os.environ.get("FORCE_COLOR", "")) not in ("", "0"):
         return True
-    return not forced and stream.isatty() and not is_dumb()
+    return not forced and stream.isatty() and not is_dumb() and session.shows_colors()
 
 
 def is_dumb() -> bool:

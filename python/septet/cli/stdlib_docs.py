@@ -14,7 +14,6 @@ import io
 import os
 import pkgutil
 import re
-import signal
 import sys
 import sysconfig
 import types
@@ -26,6 +25,8 @@ from functools import cached_property
 from pathlib import Path
 from pydoc_data.topics import topics as TOPICS
 from typing import Any, NamedTuple
+
+from septet.system.session import session
 
 PREFIX = "py:"
 
@@ -74,14 +75,14 @@ def words_of(name: str) -> list[str]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
+    # tkinter sets SIGPIPE to be ignored in C, which would break `septet demo | head -1`.
+    restore = session.kept_pipe_handler()
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            # tkinter sets SIGPIPE to be ignored in C, which would break `septet demo | head -1`.
-            if (before := signal.getsignal(signal.SIGPIPE)) is not None:
-                signal.signal(signal.SIGPIPE, before)
+            restore()
 
 
 def _modules(progress: Progress | None) -> dict[str, types.ModuleType]:

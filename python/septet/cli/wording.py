@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 from collections.abc import Mapping
+
+from septet.system.session import session
 
 #: Options by argument.
 _OPTIONS: Mapping[str, str] = {
@@ -122,7 +123,7 @@ def _command(match: re.Match[str]) -> str:
         if keyword is not None and keyword[1] in _OPTIONS:
             words.append(_option(keyword[1], keyword[2]))
         else:
-            words.append("--where JSON" if argument == "where" else shlex.quote(_plain(argument)))
+            words.append("--where JSON" if argument == "where" else session.quoted(_plain(argument)))
     return f"{'run ' if match[1] else ''}`{' '.join(words)}`"
 
 
@@ -132,7 +133,7 @@ def _option(name: str, value: str | None) -> str:
         return option
     if value in ("False", "None"):
         return f"--no-{option[2:]}"
-    return f"{option} {value}" if value[0] == "{" else f"{option} {shlex.quote(_plain(value))}"
+    return f"{option} {value}" if value[0] == "{" else f"{option} {session.quoted(_plain(value))}"
 
 
 def _plain(value: str) -> str:

@@ -15,6 +15,7 @@ from septet._core import text_hash
 from septet.errors import EntryError
 from septet.inputs.documents import Unreadable, open_regular
 from septet.model.entry import MAX_ID_CHARS, Entry
+from septet.system.host import host
 
 #: Maximum characters of a line: more than the text, attrs and vectors of any sensible entry.
 MAX_LINE_CHARS = 64 * 2**20
@@ -207,7 +208,7 @@ def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[t
     faults: list[tuple[str, str]] = []
 
     def refused(fault: OSError) -> None:
-        where = os.path.relpath(fault.filename, root) if fault.filename else "."
+        where = host.relative(fault.filename, str(root)) if fault.filename else "."
         if where == ".":
             raise EntryError(f"{root} cannot be listed: {fault.strerror}") from None
         faults.append((_shown(where), f"it cannot be listed: {fault.strerror}"))
@@ -219,7 +220,7 @@ def _walked(root: Path, *, every: bool) -> tuple[list[str], Counter[str], list[t
         for name in sorted({*files, *links}):
             if name.startswith("."):
                 continue
-            path = os.path.relpath(here / name, root)
+            path = host.relative(str(here / name), str(root))
             suffix = Path(name).suffix.lower()
             if name in links:
                 faults.append((_shown(path), "it is a link, which is not followed"))

@@ -15,6 +15,7 @@ from septet._core import shown_path, walk_folder
 from septet.files import roots
 from septet.files.roots import MEMORIES, Root, below, is_memory_path, resolved, unescaped
 from septet.files.steady import mtime_ns_of
+from septet.system.host import host
 
 Kind = Literal["text", "session"]
 
@@ -166,7 +167,7 @@ def _look_at(root: Root, path: str) -> tuple[RootFile | None, list[Skipped]]:
     is_folder = os.path.isdir(root.path)
     base = root.path if is_folder else os.path.dirname(root.path)
     # ``\xHH`` may be an escape or part of the name.
-    reals = dict.fromkeys(resolved(os.path.join(base, text)) for text in (path, unescaped(path)))
+    reals = dict.fromkeys(resolved(os.path.join(base, host.native(text))) for text in (path, unescaped(path)))
     if root.follow_symlinks:
         seen = scan(root)
         return next((file for file in seen.files if file.path == path or file.real in reals), None), seen.skipped
@@ -196,11 +197,11 @@ def path_in(root: Root, path: str) -> str | None:
     if path == root.path:
         return os.path.basename(path)
     if below(path, root.path):
-        return path[len(root.path.rstrip(os.sep)) + 1 :]
+        return host.slashed(path[len(root.path.rstrip(os.sep)) + 1 :])
     for extra in root.paths:
         place = _place_of(root, extra)
         if below(path, place.real):
-            inside = path[len(place.real) :].strip(os.sep)
+            inside = host.slashed(path[len(place.real) :].strip(os.sep))
             return _naming(root, place)(inside)
     return None
 
@@ -227,11 +228,11 @@ class _Search:
         """Scan a folder and the links below it; return the number of files and links."""
         within: Sequence[str] = roots.TOPS if place.tree == "memory" else ()
         if self._only is not None:
-            inside = os.path.relpath(self._only, place.real)
+            inside = host.relative(self._only, place.real)
             if within and not is_memory_path(inside):
                 return 0
             within = [inside]
-        root = self._root
+        root, native = self._root, host.native
         files, links, folders, problems, others = walk_folder(
             place.real,
             prefix=place.shown,
@@ -252,18 +253,19 @@ class _Search:
         special = [file for file in files if file[1] or file[0].lower().endswith(_EXTRACTED)]
         if apart or special:
             for path, raw, size, mtime_ns, session in files:
-                self._take(RootFile(shown(path), ahead + (raw or path), size, mtime_ns, _KINDS[session]))
+                real = ahead + (raw or native(path))
+                self._take(RootFile(shown(path), real, size, mtime_ns, _KINDS[session]))
         else:
             # Fast path: no file can be listed twice.
             self.files += [
-                _AS_FILE((path, ahead + path, size, mtime_ns, _KINDS[session]))
+                _AS_FILE((path, ahead + native(path), size, mtime_ns, _KINDS[session]))
                 for path, _, size, mtime_ns, session in files
             ]
         self.skipped += [Skipped(shown(path), *why) for path, *why in problems]
         if root.follow_symlinks:
-            self._read.update(ahead + (raw or path) if path else place.real for path, raw in folders)
+            self._read.update(ahead + (raw or native(path)) if path else place.real for path, raw in folders)
         for path, raw in links:
-            self._link(shown(path), ahead + (raw or path), "memories" if place.tree == "memory" else place.tree)
+            self._link(shown(path), ahead + (raw or native(path)), "memories" if place.tree == "memory" else place.tree)
         return len(files) + len(links)
 
     def others(self) -> dict[str, int]:
@@ -372,7 +374,7 @@ def _place_of(root: Root, item: str) -> Place:
         parts = path.split(os.sep)
         fixed = next(i for i, part in enumerate(parts) if _MAGIC.search(part))
         path, pattern = os.sep.join(parts[:fixed]) or os.sep, "/" + "/".join(parts[fixed:])
-    shown = os.path.relpath(path, base)
+    shown = host.relative(path, base)
     tree = "folder" if root.layout == "folder" else "extra"
     return Place("" if shown == "." else shown, resolved(path), tree, pattern)
 
@@ -381,7 +383,7 @@ def _naming(root: Root, place: Place) -> Callable[[str], str]:
     """Return a function from paths relative to a folder to paths relative to the root."""
     if place.real != root.path and below(root.path, place.real):
         # The folder contains the root: paths in the root stay relative to it.
-        inside = os.path.relpath(root.path, place.real) + "/"
+        inside = host.relative(root.path, place.real) + "/"
         ahead = place.shown + "/"
         return lambda path: path[len(inside) :] if f"{path}/".startswith(inside) else f"{ahead}{path}".rstrip("/")
     if place.shown:

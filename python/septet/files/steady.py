@@ -8,6 +8,8 @@ import stat
 from hashlib import sha256
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from septet.system.host import host
+
 #: Maximum attempts to read a file that is being written; then it is left to the next sync.
 ATTEMPTS = 3
 #: Maximum bytes of a text, which is read as a whole and takes about four times as much memory.
@@ -37,8 +39,6 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MOST_NS = 2**63 - 1
-#: Flags to open a folder on the way to a file.
-_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
 def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
@@ -50,28 +50,11 @@ def open_file(path: str | os.PathLike[str], buffering: int = 0) -> BinaryIO:
     Raises:
         OSError: it is not a regular file, or cannot be read.
     """
-    file: Any = open(_open_unlinked(os.fspath(path)), "rb", buffering)  # noqa: SIM115 - the caller closes it
+    file: Any = open(host.open_below(os.fspath(path)), "rb", buffering)  # noqa: SIM115 - the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(f"{path} is not a regular file")
     return cast(BinaryIO, file)
-
-
-def _open_unlinked(path: str) -> int:
-    """Return the descriptor of a file, opened folder by folder so that no part of its path is a link."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    if os.open not in os.supports_dir_fd or not path.startswith("/"):
-        return os.open(path, flags)
-    *above, name = path.split("/")[1:]
-    folder = os.open("/", _STEP)
-    try:
-        for part in above:
-            below = os.open(part, _STEP, dir_fd=folder)
-            os.close(folder)
-            folder = below
-        return os.open(name, flags, dir_fd=folder)
-    finally:
-        os.close(folder)
 
 
 def mtime_ns_of(about: os.stat_result) -> int:

@@ -26,6 +26,7 @@ from septet.index.state import PAGE_ROWS, State, VectorNames
 from septet.inputs.arguments import file_path, flag
 from septet.model.vector import MOST_DIMENSIONS
 from septet.system.filesystem import is_local
+from septet.system.host import host
 from septet.system.target import checked_target, target_fault
 
 #: Maximum attempts to open a file that is being replaced.
@@ -107,8 +108,8 @@ def _write(state: State, target: Path) -> None:
         codes_path = _codes_of(target)
         with _temporary(codes_path) as codes_part:
             codes.save(codes_part, len(positions), stamp)
-            codes_part.replace(codes_path)
-        part.replace(target)
+            host.replace(codes_part, codes_path)
+        host.replace(part, target)
 
 
 def opened(path: str | os.PathLike[str], *, mapped: bool) -> State:

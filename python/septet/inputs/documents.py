@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from septet.errors import SeptetError, printable
+from septet.system.host import host
 
 #: A profile has two thousand bytes; YAML takes seconds for a megabyte.
 MAX_BYTES = 256 * 2**10
@@ -67,7 +68,7 @@ def open_regular(path: Path) -> BinaryIO:
     try:
         _expect_regular(path.stat().st_mode)
         # Checked again: a pipe may have replaced the file since.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        file = os.open(path, host.READ_FLAGS)
         _expect_regular(os.fstat(file).st_mode)
         opened, file = os.fdopen(file, "rb"), -1
         return opened

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from septet.system.session import session
+
 #: The name of the server in every configuration.
 NAME = "septet"
 
@@ -43,8 +45,9 @@ def command() -> list[str]:
     """Return the command that starts this `septet`, with absolute paths."""
     if again := installing("mcp"):
         return again
-    beside = Path(sys.executable).parent / "septet"
-    return [str(beside.absolute())] if beside.is_file() else [str(Path(sys.executable).absolute()), "-m", "septet"]
+    names = (Path(sys.executable).with_name(f"septet{ending}") for ending in ("", ".exe"))
+    beside = next((path for path in names if path.is_file()), None)
+    return [str(beside.absolute())] if beside is not None else [str(Path(sys.executable).absolute()), "-m", "septet"]
 
 
 def block(client: str, arguments: Sequence[str]) -> str:
@@ -86,22 +89,33 @@ def _codex(first: str, arguments: Sequence[str]) -> str:
     return f"[mcp_servers.{NAME}]\ncommand = {_toml(first)}\nargs = [{quoted}]\n"
 
 
+_home = session.home_path
+
+
+def _program(folder: str, name: str) -> str:
+    return session.application_path(f"{folder}/{name}", name)
+
+
 CLIENTS: Mapping[str, McpClient] = {
     "claude": McpClient(
-        "Claude Desktop: claude_desktop_config.json (Settings, Developer, Edit Config)", _servers("mcpServers")
+        f"Claude Desktop: {_program('Claude', 'claude_desktop_config.json')} (Settings, Developer, Edit Config)",
+        _servers("mcpServers"),
     ),
     "claude-code": McpClient(
-        "Claude Code: .mcp.json in the project, or mcpServers of ~/.claude.json", _servers("mcpServers", type="stdio")
+        f"Claude Code: .mcp.json in the project, or mcpServers of {_home('~/.claude.json')}",
+        _servers("mcpServers", type="stdio"),
     ),
     "cline": McpClient("Cline: cline_mcp_settings.json (MCP Servers, Configure)", _servers("mcpServers")),
-    "codex": McpClient("Codex: ~/.codex/config.toml", _codex),
-    "cursor": McpClient("Cursor: ~/.cursor/mcp.json, or .cursor/mcp.json in the project", _servers("mcpServers")),
-    "gemini": McpClient("Gemini CLI: ~/.gemini/settings.json", _servers("mcpServers")),
-    "opencode": McpClient("OpenCode: opencode.json in the project or in ~/.config/opencode", _opencode),
+    "codex": McpClient(f"Codex: {_home('~/.codex/config.toml')}", _codex),
+    "cursor": McpClient(
+        f"Cursor: {_home('~/.cursor/mcp.json')}, or .cursor/mcp.json in the project", _servers("mcpServers")
+    ),
+    "gemini": McpClient(f"Gemini CLI: {_home('~/.gemini/settings.json')}", _servers("mcpServers")),
+    "opencode": McpClient(f"OpenCode: opencode.json in the project or in {_home('~/.config/opencode')}", _opencode),
     "vscode": McpClient(
-        "VS Code: .vscode/mcp.json, or the user's mcp.json (MCP: Open User Configuration)",
+        f"VS Code: .vscode/mcp.json, or the user's {_program('Code/User', 'mcp.json')} (MCP: Open User Configuration)",
         _servers("servers", type="stdio"),
     ),
-    "windsurf": McpClient("Windsurf: ~/.codeium/windsurf/mcp_config.json", _servers("mcpServers")),
-    "zed": McpClient("Zed: settings.json", _servers("context_servers", source="custom")),
+    "windsurf": McpClient(f"Windsurf: {_home('~/.codeium/windsurf/mcp_config.json')}", _servers("mcpServers")),
+    "zed": McpClient(f"Zed: {_program('Zed', 'settings.json')}", _servers("context_servers", source="custom")),
 }

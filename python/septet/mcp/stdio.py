@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import re
-import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ from mcp.shared.message import SessionMessage
 from pydantic_core import from_json
 
 from septet.mcp.protocol import make_server
+from septet.system.session import session
 from septet.system.threads import call_on_thread
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def serve_stdio(served: Served, *, documented_names: bool = False) -> None:
         documented_names: see `septet.service.tools.tools_of`.
     """
     # A client that closes its end must not kill the process before the memory is closed.
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    session.raise_at_broken_pipes()
     try:
         asyncio.run(_serve(served, documented_names))
     except Exception as fault:
@@ -67,20 +67,14 @@ def _disconnected(fault: BaseException) -> bool:
 async def _serve(served: Served, documented_names: bool) -> None:
     server = make_server(served, documented_names=documented_names)
     serving = asyncio.ensure_future(_until_end(server))
-    loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # A second signal ends the process at once.
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)
         watchdog = threading.Timer(END_S, os._exit, (1,))
         watchdog.daemon = True
         watchdog.start()
         serving.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+    session.on_stop(asyncio.get_running_loop(), stop)
     with suppress(asyncio.CancelledError):
         await serving
 

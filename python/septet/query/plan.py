@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +15,7 @@ from septet.profiles import ProfileLike, resolve
 from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
+from septet.system.host import host
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -381,6 +381,5 @@ def thread_count(threads: object) -> int:
         QueryError: not an integer of at least 1.
     """
     if threads is None:
-        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-        return len(cores)
+        return host.cores()
     return min(_count("threads", threads), MOST_THREADS)

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from septet.errors import StoreError
 from septet.server.exchange import CONNECTION
 from septet.server.room import Room
+from septet.system.host import host
 
 if TYPE_CHECKING:
     from septet.server.app import App
@@ -136,12 +137,8 @@ class Server(uvicorn.Server):
 
 
 def _most_connections() -> int:
-    try:
-        import resource
-    except ModuleNotFoundError:
-        return MOST_CONNECTIONS
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST_CONNECTIONS if files == resource.RLIM_INFINITY else max(1, min(MOST_CONNECTIONS, files // 2))
+    files = host.most_open_files()
+    return MOST_CONNECTIONS if files is None else max(1, min(MOST_CONNECTIONS, files // 2))
 
 
 class _HeadParser(h11.Connection):

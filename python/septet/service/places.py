@@ -1,4 +1,4 @@
-"""Places: default paths by the XDG base directory specification; and the vault in a file, or on a PostgreSQL server."""
+"""Places: default paths by the conventions of the system; and the vault in a file, or on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from septet.errors import StoreError
+from septet.system.session import session
 
 if TYPE_CHECKING:
     from septet.postgres.vault import PostgresVault
@@ -21,8 +22,8 @@ PROJECT_VAULT = Path(".septet") / "vault.db"
 
 
 def default_vault() -> Path:
-    """Return the default vault: ``$XDG_DATA_HOME/septet/vault.db``."""
-    return _base("XDG_DATA_HOME", ".local/share") / "septet" / "vault.db"
+    """Return the default vault: ``$XDG_DATA_HOME/septet/vault.db``, on Windows ``%LOCALAPPDATA%\\septet\\vault.db``."""
+    return session.data_folder() / "vault.db"
 
 
 def project_vault(here: Path) -> Path | None:
@@ -31,12 +32,12 @@ def project_vault(here: Path) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder of rebuildable files: ``$XDG_CACHE_HOME/septet``."""
-    return _base("XDG_CACHE_HOME", ".cache") / "septet"
+    """Return the folder of rebuildable files: ``$XDG_CACHE_HOME/septet``, or ``%LOCALAPPDATA%\\septet\\Cache``."""
+    return session.cache_folder()
 
 
 def cache_file() -> Path:
-    """Return the cache shared by all vaults of a user, ``$XDG_CACHE_HOME/septet/embeddings.db``; create its folder."""
+    """Return the cache shared by all vaults of a user, ``embeddings.db`` in `cache_folder`; create its folder."""
     path = cache_folder() / "embeddings.db"
     with suppress(OSError):
         # The cache is optional, and adds a note if its file is unusable.
@@ -45,8 +46,8 @@ def cache_file() -> Path:
 
 
 def config_folder() -> Path:
-    """Return the folder of the user's configuration: ``$XDG_CONFIG_HOME/septet``."""
-    return _base("XDG_CONFIG_HOME", ".config") / "septet"
+    """Return the folder of the user's configuration: ``$XDG_CONFIG_HOME/septet``, or ``%APPDATA%\\septet``."""
+    return session.config_folder()
 
 
 def expanded(path: Path) -> Path:
@@ -89,9 +90,3 @@ def open_vault(
     from septet.postgres.vault import PostgresVault
 
     return PostgresVault(dsn, vault=name, read_only=read_only, **arguments)
-
-
-def _base(variable: str, fallback: str) -> Path:
-    named = os.environ.get(variable, "")
-    # The specification requires that relative paths are ignored.
-    return Path(named) if Path(named).is_absolute() else Path.home() / fallback

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import platform
-from functools import cache
 from itertools import count
-from pathlib import Path
+
+from septet.system.host import host
 
 #: Prefix of the owners of jobs' claims. Owners of processes have four words, the first of which is never this.
 OWNERS = "batch job"
@@ -37,38 +36,12 @@ def is_dead(owner: str) -> bool:
     except ValueError:
         # Foreign or damaged: valid until its expiry.
         return False
-    if machine != _machine(os.getpid()):
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError, OverflowError):
-        # The process exists and belongs to another user.
+    if machine != host.machine(os.getpid()) or not pid.isdecimal():
         return False
     # The pid may have been reused.
-    return _started(int(pid)) != started
+    return not host.is_running(int(pid)) or host.started(int(pid)) != started
 
 
 def _process() -> str:
     """Return the common prefix of all owners of this process."""
-    return f"{_machine(os.getpid())} {os.getpid()} {_started(os.getpid())}"
-
-
-@cache
-def _machine(_process: int) -> str:
-    """Return the scope of process ids: the boot of the machine, and the container."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except OSError:
-        return platform.node()
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process in the system's units; ``?`` if unknown."""
-    try:
-        # The name, in brackets, may contain anything; the start is the twentieth field after it.
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return "?"
+    return f"{host.machine(os.getpid())} {os.getpid()} {host.started(os.getpid())}"

@@ -10,6 +10,8 @@ import re
 import stat
 from contextlib import suppress
 
+from septet.system.host import host
+
 #: File systems that other machines may write to, or that do not share memory maps and locks between machines.
 REMOTE = frozenset(
     """
@@ -66,7 +68,7 @@ def file_system(path: str | os.PathLike[str]) -> str:
 
 def is_local(path: str | os.PathLike[str]) -> bool:
     """Return True if only this machine uses the file system of a path; an unknown file system counts as local."""
-    return file_system(path) not in REMOTE
+    return file_system(path) not in REMOTE and not host.is_remote(path)
 
 
 def synchronised(path: str | os.PathLike[str]) -> str:

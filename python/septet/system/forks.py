@@ -27,6 +27,7 @@ from weakref import WeakSet, WeakValueDictionary
 
 from septet._core import Lock, leak, open_gate, passed_gate, shut_gate
 from septet.errors import ForkedInUse, StoreError
+from septet.system.host import host
 from septet.watch import log
 
 #: Maximum wait of a fork for reads and writes of other threads, in seconds.
@@ -156,7 +157,7 @@ def _register() -> None:
         return
     _Rest.modules = len(sys.modules)
     later = {name for name in LOCKING if _is_loaded(name)}
-    os.register_at_fork(before=partial(_before, later), after_in_parent=_in_parent, after_in_child=_in_child)
+    host.at_forks(partial(_before, later), _in_parent, _in_child)
 
 
 def _is_loaded(name: str) -> bool:

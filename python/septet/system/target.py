@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from typing import IO, NamedTuple
 
 from septet.errors import StoreError, printable
 from septet.inputs.arguments import absolute
+from septet.system.host import host
 
 #: Suffixes of SQLite's files beside a database.
 BESIDE = ("-wal", "-shm", "-journal")
@@ -64,8 +64,8 @@ def complete_file(
             complete(part, mode)
             # Checked again: another program may have opened the target during the write.
             checked_target(path, of, cure)
-            part.path.replace(path)
-            sync_folder(path.parent)
+            host.replace(part.path, path)
+            host.sync_folder(path.parent)
     except OSError as fault:
         raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
 
@@ -81,7 +81,7 @@ def unfinished(folder: Path) -> Iterator[NewFile]:
     file: IO[bytes] | None = None
     try:
         try:
-            file = open(part, "x+b", buffering=0, opener=_unfollowed)  # noqa: SIM115 - closed below
+            file = open(part, "x+b", buffering=0, opener=host.open_unlinked)  # noqa: SIM115 - closed below
         except FileExistsError:
             ours = False
             raise
@@ -99,10 +99,6 @@ def unfinished(folder: Path) -> Iterator[NewFile]:
                     os.unlink(f"{part}{ending}")  # noqa: PTH108 - the path with an ending
 
 
-def _unfollowed(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
-
-
 def left_unfinished(folder: Path) -> list[Path]:
     """Return the unfinished files of killed processes in a folder: old and unlocked."""
     leftovers = []
@@ -112,7 +108,7 @@ def left_unfinished(folder: Path) -> list[Path]:
             if not stat.S_ISREG(seen.st_mode) or time.time() - seen.st_mtime < LEFT_S:
                 continue
             # The kernel released the lock of a killed process.
-            with open(file, "r+b", buffering=0, opener=_unfollowed) as opened:
+            with open(file, "r+b", buffering=0, opener=host.open_unlinked) as opened:
                 if _lock(opened.fileno()):
                     leftovers.append(file)
     return leftovers
@@ -130,10 +126,9 @@ def sweep(folder: Path) -> None:
 def _lock(descriptor: int) -> bool:
     """Lock a file until this process closes it; return True on success."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return host.lock_file(descriptor)
     except OSError:
         return False
-    return True
 
 
 def complete(part: NewFile, mode: int) -> None:
@@ -144,7 +139,7 @@ def complete(part: NewFile, mode: int) -> None:
     """
     if not os.path.samestat(part.path.lstat(), os.fstat(part.descriptor)):
         raise StoreError(f"{part.path} was replaced by another program during the write: try again")
-    os.fchmod(part.descriptor, mode)
+    host.set_mode(part.descriptor, mode)
     os.fsync(part.descriptor)
     part.file.close()
 
@@ -159,19 +154,9 @@ def target_fault(path: str | os.PathLike[str], reason: str, number: int | None =
         return StoreError(f"{path} cannot be written: the folder {named} is not writable; name another")
     if "ulimit" in reason:
         return StoreError(f"{path} cannot be written ({reason}): raise that limit")
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or "full" in reason:
+    if number in (errno.ENOSPC, getattr(errno, "EDQUOT", None), errno.EFBIG) or "full" in reason:
         return StoreError(f"{path} cannot be written ({reason}): free space in {named}, or name another place")
     return StoreError(f"{path} cannot be written ({reason}): check the folder {named}, or name another place")
-
-
-def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Sync the directory entries of a folder to disk, if the system supports it."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def belongs(path: str | os.PathLike[str], vault: str | os.PathLike[str]) -> bool:

@@ -270,6 +270,8 @@ class Vault(ListedByArrays, AnyVault, Following):
     def _erase_arrays(self) -> None:
         manager = self._tier.manager
         if manager.sidecar is not None:
+            # Forgotten before, too: some systems keep a file as long as it is mapped.
+            manager.forget()
             manager.sidecar.erase()
         else:
             # Another process may have written one.

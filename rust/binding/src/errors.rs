@@ -16,7 +16,10 @@ pub type Result<T, E = Raised> = std::result::Result<T, E>;
 impl From<Error> for Raised {
     fn from(error: Error) -> Self {
         Self(match error {
-            Error::File { path, code: Some(code), reason } => PyOSError::new_err((code, reason, path)),
+            Error::File { path, code: Some(code), reason } => {
+                // The number of Windows stands fourth: Python finds the one of POSIX that means it.
+                PyOSError::new_err((code, reason, path, cfg!(windows).then_some(code)))
+            }
             Error::File { .. } => PyOSError::new_err(error.to_string()),
             Error::Damaged { .. } => Damaged::new_err(error.to_string()),
             _ => PyValueError::new_err(error.to_string()),

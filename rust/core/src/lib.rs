@@ -5,9 +5,6 @@
 //! The crate is Rust alone: `rust/binding` is the border to Python.
 //! Shapes in the documentation: `n` rows, `d` dimensions, `m` candidates, `c` columns, `k` wanted.
 
-#[cfg(not(unix))]
-compile_error!("Septet runs on Linux and macOS: locks on files and signals are those of POSIX. On Windows use WSL 2.");
-
 pub mod arrays;
 pub mod blocks;
 mod collections;
@@ -24,6 +21,7 @@ mod pool;
 pub mod search;
 pub mod simd;
 pub mod symbols;
+mod system;
 pub mod terms;
 pub mod text;
 pub mod vectors;

@@ -20,6 +20,7 @@ from septet.cli.ids import SourceFile, followed, source_file, whole_id
 from septet.cli.options import Id
 from septet.cli.terminal import say
 from septet.errors import EntryError, EntryNotFound, SeptetError
+from septet.system.session import session
 
 if TYPE_CHECKING:
     from septet.model.entry import Entry
@@ -165,7 +166,7 @@ def _editor() -> list[str]:
     for variable in ("VISUAL", "EDITOR"):
         if command := os.environ.get(variable, "").strip():
             try:
-                return shlex.split(command)
+                return session.words(command)
             except ValueError as fault:
                 raise EntryError(f"${variable} is {command!r}: {fault}") from None
     if (editor := next((name for name in _EDITORS if shutil.which(name)), None)) is None:

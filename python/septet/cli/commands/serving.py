@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,8 @@ from septet.cli.places import find_embedding
 from septet.cli.terminal import say, unguarded
 from septet.errors import QueryError, StoreError
 from septet.mcp.clients import CLIENTS, block
+from septet.system.host import host
+from septet.system.session import session
 
 if TYPE_CHECKING:
     from septet.server.access_log import AccessLog
@@ -93,7 +94,7 @@ def serve(
         log_queries=log_queries,
     )
     # A disconnecting client must not end the server; `run` sets the default handler for other commands.
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    session.raise_at_broken_pipes()
     options: Any = {"default_embedder" if embedding is None else "embedder": find_embedding(embedding).embedder}
     # --config takes precedence over SEPTET_VAULT.
     file = shared.vault if config is None else None
@@ -130,8 +131,8 @@ def _tokens(file: Path | None) -> dict[str, str]:
             raise StoreError(f"--token-file {file} {fault}") from None
         except UnicodeDecodeError:
             raise QueryError(f"--token-file {file} is not ASCII") from None
-        if file.stat().st_mode & 0o077:
-            say(f"warning: other users can read {file}: run chmod 600 on it")
+        if host.others_read(file):
+            say(f"warning: other users can read {file}: {session.PRIVATE}")
     if token is None:
         return {}
     if not token.strip():

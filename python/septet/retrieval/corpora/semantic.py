@@ -19,6 +19,7 @@ from septet.retrieval.corpora.legs import MOST_ITEMS, limit_of, time_left
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest
 from septet.retrieval.fusion import Evidence, changed_hit, merged_evidence
 from septet.retrieval.knowledge import Knowledge
+from septet.system.host import host
 
 #: Documented default and maximum number of files.
 FILES, MOST_FOUND = 16, 256
@@ -130,7 +131,7 @@ class SemanticFilesCorpus(FolderCorpus):
         return files, notes, backends
 
     def _is_there(self, path: str) -> bool:
-        real = os.path.join(self._folder.path, path)  # noqa: PTH118 - text
+        real = os.path.join(self._folder.path, host.native(path))  # noqa: PTH118 - text
         return os.path.realpath(real) == real and os.path.isfile(real)  # noqa: PTH113
 
     def _snippet(self, path: str, passage: Hit | None) -> str:

@@ -14,6 +14,7 @@ from septet.inputs.arguments import absolute
 from septet.sqlite.store.migrations import OLDEST, stand_ins, upgrade
 from septet.system.filesystem import create_private
 from septet.system.forks import Connection, refuse_inherited
+from septet.system.host import host
 
 #: The oldest version that passes the tests of storage and search, see `make test-sqlite`. Up to 3.33, FTS5's check
 #: reports sound tables of grams as malformed, so that backups are refused.
@@ -85,8 +86,7 @@ def connect(
             # SQLite would leave a journal beside a device. Pathlib is not loaded here.
             if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # noqa: PTH110, PTH112, PTH113
                 raise NotAVault(f"{path} is a device or a pipe: name a file")
-        escaped = absolute(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        target = MEMORY if path == MEMORY else f"file://{escaped}?mode={mode}"
+        target = MEMORY if path == MEMORY else f"{host.sqlite_uri(absolute(path))}?mode={mode}"
         connection = _opened(target, busy_timeout_s)
         try:
             connection.register(None if path == MEMORY else path)
@@ -304,17 +304,16 @@ def no_room(path: str, needed: int = 0) -> str | None:
         needed: intended size in bytes; after a rollback the file is small again.
     """
     try:
-        disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120
+        free = host.free_bytes(os.path.dirname(path) or ".")  # noqa: PTH120
     except OSError:
         return None
-    if disk.f_bavail * disk.f_frsize < LEAST_FREE:
+    if free < LEAST_FREE:
         return "the disk is full"
-    import resource
     from pathlib import Path
 
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    limit = host.most_file_bytes()
     sizes = [file.stat().st_size for file in map(Path, (path, path + "-wal", path + "-shm")) if file.exists()]
-    if limit == resource.RLIM_INFINITY or max([needed, *sizes]) + LEAST_FREE <= limit:
+    if limit is None or max([needed, *sizes]) + LEAST_FREE <= limit:
         return None
     return f"the file size limit of this process is {limit} bytes: raise it with `ulimit -f`"
 
@@ -334,8 +333,7 @@ def store_error(fault: sqlite3.Error | UnicodeDecodeError, path: str) -> StoreEr
         return ReadOnly(f"{path} does not take writes ({text}): check the permissions of the file and its folder")
     if "locked" in text or "busy" in text:
         return StoreBusy(
-            f"{path} is locked by another process: end the process that is writing to it (`fuser {path}` or `lsof "
-            f"{path}` lists the candidates)"
+            f"{path} is locked by another process: end the process that is writing to it ({host.holders(path)})"
         )
     if "unable to open" in text or "disk I/O" in text:
         return _unopenable(path, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import sqlite3
@@ -26,7 +25,8 @@ from septet.sqlite.store.connection import (
 from septet.sqlite.store.identity import is_open_here
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.system.forks import using_sqlite
-from septet.system.target import ARRAYS, BESIDE, belongs, complete, complete_file, sync_folder, target_fault, unfinished
+from septet.system.host import host
+from septet.system.target import ARRAYS, BESIDE, belongs, complete, complete_file, target_fault, unfinished
 
 #: Maximum wait for other processes to close the vault, in seconds.
 WAIT_S = 1.0
@@ -58,7 +58,7 @@ def restore(
             using_sqlite(),
             closing(_opened(backup)) as source,
             unfinished(target.parent) as part,
-            _locked(target, step) as sound,
+            _locked(target, step) as lock,
         ):
             step("copy")
             copied(source, str(part.path), str(target), backup, progress)
@@ -66,16 +66,20 @@ def restore(
             entries = _checked(str(part.path), backup)
             step("complete")
             complete(part, mode)
+            sound = lock is not None
+            if lock is not None and not host.REPLACES_OPEN_FILES:
+                # The rename fails if another process opens the vault now.
+                lock.close()
             aside = [] if sound else _put_aside(target, step)
             try:
                 step("rename")
-                part.path.replace(target)
+                _rename(part.path, target)
             except BaseException:
                 for log, name in aside:
                     name.replace(log)
                 raise
             step("sync")
-            sync_folder(target.parent)
+            host.sync_folder(target.parent)
             step("clean")
             for _, name in aside:
                 name.unlink(missing_ok=True)
@@ -134,12 +138,12 @@ def _checked(part: str, backup: str) -> int:
 
 
 @contextmanager
-def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
-    """Lock the existing vault, or raise StoreBusy or NotAVault; yield False if SQLite can read none to lock."""
+def _locked(target: Path, step: Callable[[str], None]) -> Iterator[sqlite3.Connection | None]:
+    """Lock the existing vault, or raise StoreBusy or NotAVault; yield None if SQLite can read none to lock."""
     if is_open_here(str(target)):
         raise _busy(target)
     if not target.exists():
-        yield False
+        yield None
         return
     step("lock")
     sql = sqlite3.connect(target, timeout=WAIT_S, isolation_level=None)
@@ -148,10 +152,20 @@ def _locked(target: Path, step: Callable[[str], None]) -> Iterator[bool]:
         if not sound:
             sql.close()
             _refuse_others(target)
-        yield sound
+        yield sql if sound else None
     finally:
         # Nothing was written, and closing does not change a replaced file.
         sql.close()
+
+
+def _rename(part: Path, target: Path) -> None:
+    """Rename a copy to the vault."""
+    try:
+        part.replace(target)
+    except PermissionError as fault:
+        if host.REPLACES_OPEN_FILES:
+            raise
+        raise _busy(target) from fault
 
 
 def _lock(sql: sqlite3.Connection, target: Path) -> bool:
@@ -179,8 +193,8 @@ def _lock(sql: sqlite3.Connection, target: Path) -> bool:
 
 def _busy(target: Path) -> StoreBusy:
     return StoreBusy(
-        f"{target} is open: close it in every program before it is restored (`fuser {target}` or `lsof {target}` lists "
-        "them); nothing was changed"
+        f"{target} is open: close it in every program before it is restored ({host.holders(target)}); "
+        "nothing was changed"
     )
 
 
@@ -192,7 +206,7 @@ def _refuse_others(target: Path) -> None:
             raise NotAVault(f"{target} is not a vault: move it away, or name another place for the vault")
         try:
             # The bytes locked by SQLite's readers, in WAL mode as long as they have the file open.
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000000 + 2)
+            host.lock_bytes(file, 0x40000000 + 2, 510)
         except OSError as fault:
             raise _busy(target) from fault
 
@@ -209,7 +223,7 @@ def _put_aside(target: Path, step: Callable[[str], None]) -> list[tuple[Path, Pa
             log.replace(aside)
             moved.append((log, aside))
     if moved:
-        sync_folder(target.parent)
+        host.sync_folder(target.parent)
     return moved
 
 
@@ -233,7 +247,7 @@ def put_log_aside(path: str, logs: Mapping[str, tuple[int, int] | None]) -> None
                 return
         with index.open("r+b") as file:
             # The bytes of SQLite's locks: every process with an open WAL holds one of them.
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 9, 120)
+            host.lock_bytes(file, 120, 9)
             if log.stat().st_size:
                 log.rename(f"{str(log)[: -len('-wal')]}.before-{os.urandom(4).hex()}-wal")
             else:

@@ -4,15 +4,17 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytemuck::Pod;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::array::Array;
-use super::places::{Places, read_at};
+use super::places::Places;
 use super::source::{Source, State, short};
 use super::table::{Column, HEAD_BYTES, Head, Table};
 use crate::error::{Error, Result};
+use crate::system::{open_to_map, read_at};
 
 const BUFFER_BYTES: usize = 1 << 18;
 const CONTENT: &str = "the content of a column";
@@ -45,7 +47,7 @@ impl ArrayFile {
     /// else but a whole array file.
     pub fn open_as(path: &Path, is_mapped: bool) -> Result<Self> {
         let fault = |fault: std::io::Error| Error::file(path, &fault);
-        let file = Arc::new(File::open(path).map_err(fault)?);
+        let file = Arc::new(open_to_map(path).map_err(fault)?);
         let state = State::of(&file).map_err(fault)?;
         if state.bytes < HEAD_BYTES as u64 {
             return Err(Error::Damaged { what: "the length" });
@@ -63,7 +65,8 @@ impl ArrayFile {
         }
         let table = Table::from_bytes(&table)?;
         let source = Arc::new(Source::open(&file, path, state, is_mapped)?);
-        let is_sealed = source.is_mapped() && state.written == (head.sealed as i64, 0);
+        let is_sealed = source.is_mapped()
+            && SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(head.sealed)) == Some(state.written);
         Ok(Self { path: path.to_owned(), file, source, table, is_sealed })
     }
 
@@ -218,9 +221,8 @@ mod tests {
         );
         assert!(file.column::<u64>("numbers").is_err() && file.column::<u32>("other").is_err());
         file.verify().unwrap();
-        // Columns outlive the file's handle and its name.
+        // Columns outlive the file's handle.
         drop(file);
-        std::fs::remove_file(&path).unwrap();
         assert_eq!(numbers[3], 1);
         numbers.to_mut().push(7);
         assert_eq!((numbers.len(), numbers[2_000], numbers.owned_bytes() >= 8_004), (2_001, 7, true));

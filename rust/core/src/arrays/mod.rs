@@ -9,7 +9,6 @@ mod array;
 mod file;
 #[cfg(test)]
 pub(crate) mod folder;
-mod guard;
 mod names;
 mod pages;
 mod parts;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::source::short;
 use crate::error::{Error, Result};
+use crate::system::read_at;
 
 /// A range of a file of which single places are read.
 ///
@@ -49,11 +50,6 @@ impl Places {
     }
 }
 
-/// Fill a buffer from a place of a file, whose own place does not matter: any thread may read at any time.
-pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{ArrayFile, ArrayWriter, folder::Folder};
@@ -78,6 +74,8 @@ mod tests {
         }
     }
 
+    /// Windows lets nobody cut a file that is open here.
+    #[cfg(unix)]
     #[test]
     fn a_file_that_was_cut_is_an_error() {
         let folder = Folder::new("cut_places");

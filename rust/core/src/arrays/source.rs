@@ -5,15 +5,15 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use bytemuck::allocation::try_zeroed_slice_box;
 use bytemuck::{Pod, Zeroable};
 use memmap2::Mmap;
 
 use super::array::Array;
-use super::guard::Guard;
-use super::places::read_at;
 use crate::error::{Error, Result};
+use crate::system::{Guard, open_to_map, read_at};
 
 /// Maximum bytes of a file that is read: that takes as long as its first page faults would.
 pub const READ_BYTES: u64 = if cfg!(test) { 256 } else { 1 << 20 };
@@ -48,15 +48,13 @@ struct Line([u8; 64]);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) bytes: u64,
-    /// Seconds and nanoseconds.
-    pub(super) written: (i64, i64),
+    pub(super) written: SystemTime,
 }
 
 impl State {
     pub(super) fn of(file: &File) -> std::io::Result<Self> {
-        use std::os::unix::fs::MetadataExt;
         let results = file.metadata()?;
-        Ok(Self { bytes: results.len(), written: (results.mtime(), results.mtime_nsec()) })
+        Ok(Self { bytes: results.len(), written: results.modified()? })
     }
 }
 
@@ -147,7 +145,7 @@ impl Deref for Source {
 /// [`Error::File`]; [`Error::Damaged`] for a shorter file, or items that are not aligned.
 pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> Result<Array<T>> {
     let fault = |fault: std::io::Error| Error::file(path, &fault);
-    let file = Arc::new(File::open(path).map_err(fault)?);
+    let file = Arc::new(open_to_map(path).map_err(fault)?);
     let state = State::of(&file).map_err(fault)?;
     let end = at.saturating_add(bytes);
     if state.bytes < end as u64 {
@@ -163,7 +161,7 @@ pub fn plain<T: Pod>(path: &Path, at: usize, bytes: usize, is_mapped: bool) -> R
 /// [`Error::File`]; [`Error::Damaged`] if the file changed during the call.
 pub fn whole(path: &Path, is_mapped: bool) -> Result<Array<u8>> {
     let fault = |fault: std::io::Error| Error::file(path, &fault);
-    let file = Arc::new(File::open(path).map_err(fault)?);
+    let file = Arc::new(open_to_map(path).map_err(fault)?);
     let source = Arc::new(Source::open(&file, path, State::of(&file).map_err(fault)?, is_mapped)?);
     Array::mapped(&source, 0..source.len()).ok_or_else(changed)
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ignore::WalkBuilder;
 
+use crate::system::{keeps_folder_times, to_walk};
 use crate::walk::{Problem, Reason, RulesRead, nanoseconds, problems_of, shown};
 
 /// The coarsest resolution of file times. A file that changed less than this before a walk may change again and look
@@ -79,7 +80,8 @@ impl Inventory {
     /// No link is followed. An unreadable path becomes a problem, and the walk goes on.
     pub fn walk(root: &Path, bounds: &Bounds, deadline: Option<Instant>) -> Self {
         let began = SystemTime::now().checked_sub(TICK).map_or(i64::MIN, nanoseconds);
-        let mut results = Self { root: root.to_owned(), steady: true, ..Self::default() };
+        let root = &*to_walk(root);
+        let mut results = Self { root: root.to_owned(), steady: keeps_folder_times(root), ..Self::default() };
         let rules = RulesRead::new(root, &bounds.ignore_files);
         if let Some(problem) = refused_root(root, &rules) {
             results.problems.push(problem);

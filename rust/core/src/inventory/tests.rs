@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use proptest::prelude::*;
 
 use super::{Bounds, Cut, Inventory};
+use crate::system::set_modified;
 use crate::walk::Reason;
 
 /// A folder of its own for each test, removed with it.
@@ -34,7 +35,7 @@ impl Folder {
         let long_ago = SystemTime::now() - Duration::from_secs(100);
         for entry in ignore::WalkBuilder::new(&self.0).standard_filters(false).build().flatten() {
             if entry.file_type().is_some_and(|kind| !kind.is_symlink()) {
-                std::fs::File::open(entry.path()).unwrap().set_modified(long_ago).unwrap();
+                set_modified(entry.path(), long_ago).unwrap();
             }
         }
     }
@@ -140,6 +141,8 @@ fn a_folder_whose_place_a_file_takes_is_looked_for_again() {
     assert!(results.rank(&["a".into()], 10).is_empty());
 }
 
+/// No folder of Windows holds a pipe, and a link there needs a privilege.
+#[cfg(unix)]
 #[test]
 fn nobody_waits_for_rules_that_are_a_pipe() {
     let folder = Folder::new("pipe", &[("b.rs", ""), ("a/c.rs", "")]);
@@ -160,6 +163,8 @@ fn a_walk_ends_with_its_time() {
     assert_eq!((results.cut(), results.is_current()), (Some(Cut::Time), false));
 }
 
+/// As above.
+#[cfg(unix)]
 #[test]
 fn no_link_is_followed_and_no_pipe_listed() {
     let folder = Folder::new("links", &[("a/b.rs", "")]);

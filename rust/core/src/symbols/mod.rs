@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::inventory::{Inventory, modified};
+use crate::system::open_no_link;
 use crate::walk::nanoseconds;
 
 pub use near::{proximity, similarity};
@@ -241,18 +242,10 @@ fn text_of(path: &Path, about: &Metadata, most: u64) -> std::io::Result<Option<S
         return Ok(None);
     }
     let mut bytes = Vec::with_capacity(about.len() as usize + 1);
-    // It may have grown since.
-    open(path)?.take(most).read_to_end(&mut bytes)?;
+    // It may have grown since, and a link or a pipe may have taken its name.
+    open_no_link(path)?.take(most).read_to_end(&mut bytes)?;
     if bytes[..bytes.len().min(HEAD)].contains(&0) {
         return Ok(None);
     }
     Ok(Some(String::from_utf8(bytes).unwrap_or_else(|fault| String::from_utf8_lossy(fault.as_bytes()).into_owned())))
-}
-
-/// Open a file; not what a link leads to, nor a pipe, that may have taken its name.
-fn open(path: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    options.open(path)
 }

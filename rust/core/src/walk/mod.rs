@@ -18,6 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ignore::{DirEntry, WalkBuilder};
 
+use crate::system::{slashed, to_walk};
+
 pub use globs::Globs;
 pub(crate) use problem::of as problems_of;
 pub use problem::{Problem, Reason};
@@ -39,7 +41,7 @@ pub struct Wanted {
     pub any_case: bool,
     /// Look for session logs too: `*.jsonl`, and those set aside as `*.jsonl.reset.*`.
     pub sessions: bool,
-    /// Look also at files and folders whose name begins with a dot.
+    /// Look also at files and folders whose name begins with a dot, and at those that Windows has as hidden.
     pub hidden: bool,
     /// Names of files with rules in the syntax of gitignore; rules of a later one override those of an earlier.
     pub ignore_files: Vec<String>,
@@ -125,6 +127,7 @@ fn ending(name: &OsStr) -> String {
 
 /// Look at everything below a folder.
 pub fn walk(folder: &Path, wanted: Wanted) -> Walked {
+    let folder = &*to_walk(folder);
     let mut walked = Walked::default();
     if !wanted.prefix.as_os_str().is_empty() && wanted.exclude.matches_folder_or_above(&wanted.prefix) {
         return walked;
@@ -185,6 +188,7 @@ fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) 
         walked.problems.extend(problem::of(folder, fault));
     }
     let Ok(path) = entry.path().strip_prefix(folder) else { return };
+    let path = &*slashed(path);
     let Some(kind) = entry.file_type() else { return };
     if kind.is_dir() {
         walked.folders.push(path.to_owned());
@@ -205,14 +209,19 @@ fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) 
     match named {
         None if kind.is_file() => *walked.others.entry(ending(entry.file_name())).or_default() += 1,
         None => {}
-        Some(session) => match entry.metadata() {
+        // Of the file: a list of the folder may hold an older state of it on Windows.
+        Some(session) => match std::fs::symlink_metadata(entry.path()) {
             Ok(about) => match found(path, kind, &about, session) {
                 Ok(file) => walked.files.push(file),
                 Err(problem) => walked.problems.push(problem),
             },
-            Err(fault) => walked.problems.extend(problem::of(folder, &fault)),
+            Err(fault) => walked.problems.extend(problem::of(folder, &at(entry.path(), fault))),
         },
     }
+}
+
+fn at(path: &Path, fault: std::io::Error) -> ignore::Error {
+    ignore::Error::WithPath { path: path.to_owned(), err: Box::new(ignore::Error::Io(fault)) }
 }
 
 fn found(path: &Path, kind: FileType, about: &Metadata, session: bool) -> Result<Found, Problem> {
@@ -231,15 +240,16 @@ pub(crate) fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// A path as text, and as the system has it where that is something else.
+/// A path as text with forward slashes, and as the system has it where that is something else.
 pub fn shown(path: &Path) -> (String, Option<OsString>) {
+    let path = &*slashed(path);
     match path.to_str() {
         Some(text) => (text.to_owned(), None),
         None => (escaped(path.as_os_str()), Some(path.as_os_str().to_owned())),
     }
 }
 
-/// A name that is no text: bytes that are no UTF-8 become `\xHH`.
+/// A name that is no text: bytes that are no UTF-8 become `\xHH`, and on Windows half a surrogate pair three of them.
 fn escaped(name: &OsStr) -> String {
     let mut text = String::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {

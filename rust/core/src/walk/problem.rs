@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::Error;
 
+use crate::system::slashed;
+
 /// Why something below a folder is not among what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -60,7 +62,7 @@ fn collect(folder: &Path, fault: &Error, at: &Path, results: &mut Vec<Problem>) 
         Error::Io(fault) => (Reason::Unreadable, said(fault, at)),
         other => (Reason::BadRule, other.to_string()),
     };
-    let path = at.strip_prefix(folder).unwrap_or(at).to_owned();
+    let path = slashed(at.strip_prefix(folder).unwrap_or(at)).into_owned();
     results.push(Problem { path, reason, detail });
 }
 

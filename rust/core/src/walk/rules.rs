@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::problem::{Problem, Reason};
+use crate::system::slashed;
 
 /// Maximum bytes of a file with rules; those of large repositories have a few thousand.
 const MOST_BYTES: usize = 256 << 10;
@@ -32,7 +33,11 @@ impl RulesRead {
     pub fn fault_in(&self, folder: &Path) -> Option<Problem> {
         self.names.iter().find_map(|name| {
             let fault = self.fault_of(&self.root.join(folder).join(name))?;
-            Some(Problem { path: folder.to_owned(), reason: Reason::Unreadable, detail: format!("{name}: {fault}") })
+            Some(Problem {
+                path: slashed(folder).into_owned(),
+                reason: Reason::Unreadable,
+                detail: format!("{name}: {fault}"),
+            })
         })
     }
 

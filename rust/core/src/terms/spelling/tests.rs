@@ -157,7 +157,8 @@ fn an_index_goes_on_from_a_file() {
     let moved = written.counted().moved(&first, &slots(200)[100..], &[]).unwrap();
     assert_eq!(moved, counted(&first));
     // A base and a tail become one base, with the words of the tail after those of the base.
-    let second = Written::new("second", &first).open();
+    let written = Written::new("second", &first);
+    let second = written.open();
     assert_eq!((second.append(&texts[200..]), second.frozen().append(&texts)), (200, 300));
     index.append(&texts[100..]);
     let all = counted(&second);
@@ -167,7 +168,8 @@ fn an_index_goes_on_from_a_file() {
         assert_eq!(second.bm25(&all, query, &slots(300)).as_deref(), Ok(&*wanted));
         assert_eq!(first.bm25(&all, query, &slots(200)).as_deref(), Ok(&wanted[..200]));
     }
-    let empty = Written::new("empty", &SpellingIndex::new()).open();
+    let written = Written::new("empty", &SpellingIndex::new());
+    let empty = written.open();
     assert_eq!(empty.append(&["red", "red"]), 0);
 }
 

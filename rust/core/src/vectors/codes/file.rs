@@ -176,34 +176,19 @@ fn put<T: Pod>(
 mod tests {
     use super::super::line::Line;
     use super::*;
+    use crate::arrays::folder::Folder;
     use crate::vectors::{Level, Request, Rows, top_k, top_k_coded};
-    use std::path::PathBuf;
 
     const D: usize = 20;
     const COLUMNS: [&str; 9] =
         ["dimensions", "segments", "centres", "high", "low", "scales", "roughs", "residuals", "norms"];
 
-    /// A file that goes with the test.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("septet-codes-{name}-{}", std::process::id())))
-        }
-
-        fn write(&self, with: impl FnOnce(&mut ArrayWriter)) -> ArrayFile {
-            drop(std::fs::remove_file(&self.0));
-            let mut writer = ArrayWriter::create(&self.0, b"").unwrap();
-            with(&mut writer);
-            writer.finish().unwrap();
-            ArrayFile::open(&self.0).unwrap()
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            std::fs::remove_file(&self.0).unwrap();
-        }
+    fn written(folder: &Folder, with: impl FnOnce(&mut ArrayWriter)) -> ArrayFile {
+        let path = folder.another();
+        let mut writer = ArrayWriter::create(&path, b"").unwrap();
+        with(&mut writer);
+        writer.finish().unwrap();
+        ArrayFile::open(&path).unwrap()
     }
 
     fn data(n: usize) -> Vec<f32> {
@@ -222,9 +207,9 @@ mod tests {
         for (from, to) in [(0, 40), (40, 2500), (2500, 2501), (2501, 4500)] {
             codes.append(Rows::new(&data[from * D..to * D], to - from, D).unwrap()).unwrap();
         }
-        let scratch = Scratch::new("answers");
+        let folder = Folder::new("codes-answers");
         for n in [0, 1, 1500, 2500, 4500] {
-            let file = scratch.write(|to| codes.write(to, "codes/", n).unwrap());
+            let file = written(&folder, |to| codes.write(to, "codes/", n).unwrap());
             let opened = Codes::open(&file, "codes/").unwrap();
             assert_eq!((opened.len(), opened.d(), opened.size_bytes()), (n, D, 0));
             opened.append(Rows::new(&data[n * D..], 5000 - n, D).unwrap()).unwrap();
@@ -236,7 +221,7 @@ mod tests {
                 }
             }
         }
-        assert!(matches!(scratch.write(|to| assert!(codes.write(to, "", 4501).is_err())).verify(), Ok(())));
+        assert!(matches!(written(&folder, |to| assert!(codes.write(to, "", 4501).is_err())).verify(), Ok(())));
     }
 
     /// The change of a column: left out, or filled with bytes of one value.
@@ -254,11 +239,11 @@ mod tests {
     }
 
     /// Codes of 70 rows, one column harmed.
-    fn harmed(scratch: &Scratch, column: &str, harm: Harm) -> Result<Codes> {
+    fn harmed(folder: &Folder, column: &str, harm: Harm) -> Result<Codes> {
         let codes = Codes::new(D).unwrap();
         codes.append(Rows::new(&data(70), 70, D).unwrap()).unwrap();
-        let whole = scratch.write(|to| codes.write(to, "", 70).unwrap());
-        let file = scratch.write(|to| {
+        let whole = written(folder, |to| codes.write(to, "", 70).unwrap());
+        let file = written(folder, |to| {
             for name in COLUMNS {
                 let harm = (name == column).then_some(harm);
                 match name {
@@ -273,13 +258,13 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_are_refused_and_wrong_values_are_harmless() {
-        let scratch = Scratch::new("harmed");
+        let folder = Folder::new("codes-harmed");
         let data = data(70);
         let rows = Rows::new(&data, 70, D).unwrap();
         for column in COLUMNS {
-            assert!(harmed(&scratch, column, None).is_err(), "{column}");
+            assert!(harmed(&folder, column, None).is_err(), "{column}");
             for length in [0, 64, 640, 4544] {
-                assert!(harmed(&scratch, column, Some((length, 1))).is_err(), "{column} {length}");
+                assert!(harmed(&folder, column, Some((length, 1))).is_err(), "{column} {length}");
             }
             let right = match column {
                 "dimensions" | "segments" => 8,
@@ -288,7 +273,7 @@ mod tests {
                 _ => 4 * 70,
             };
             for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
-                let Ok(codes) = harmed(&scratch, column, Some((right, value))) else { continue };
+                let Ok(codes) = harmed(&folder, column, Some((right, value))) else { continue };
                 for front in [None, Some(true), Some(false)] {
                     let results = top_k_coded(&codes, rows.row(3), rows, request(front)).unwrap();
                     assert!(results.rows.iter().all(|&row| row < 70));

@@ -1,11 +1,10 @@
 //! Lists against the scan of all rows: what they leave out, they must say.
 
-use std::path::PathBuf;
-
 use proptest::prelude::*;
 
 use super::super::tests::{coded, numbers, request};
 use super::super::{Codes, Request, probe_coded, top_k_batch_coded, top_k_coded};
+use crate::arrays::folder::Folder;
 use crate::arrays::{ArrayFile, ArrayWriter};
 use crate::vectors::{Hits, Level, Rows};
 
@@ -103,21 +102,12 @@ proptest! {
     }
 }
 
-/// A file that goes with the test.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_file(&self.0).unwrap();
-    }
-}
-
-fn written(scratch: &Scratch, with: impl FnOnce(&mut ArrayWriter)) -> ArrayFile {
-    drop(std::fs::remove_file(&scratch.0));
-    let mut writer = ArrayWriter::create(&scratch.0, b"").unwrap();
+fn written(folder: &Folder, with: impl FnOnce(&mut ArrayWriter)) -> ArrayFile {
+    let path = folder.another();
+    let mut writer = ArrayWriter::create(&path, b"").unwrap();
     with(&mut writer);
     writer.finish().unwrap();
-    ArrayFile::open(&scratch.0).unwrap()
+    ArrayFile::open(&path).unwrap()
 }
 
 #[test]
@@ -126,12 +116,12 @@ fn lists_in_a_file_answer_as_those_in_memory_and_take_in_rows() {
     let data = clustered(n, d, 4);
     let rows = |n: usize| Rows::new(&data[..n * d], n, d).unwrap();
     let alive: Vec<u8> = (0..n).map(|row| u8::from(row % 9 != 1)).collect();
-    let scratch = Scratch(std::env::temp_dir().join(format!("septet-lists-{}", std::process::id())));
+    let folder = Folder::new("lists");
     for make in [coded as fn(Rows<'_>) -> Codes, by_distance] {
         let lists = make(rows(2_000)).arranged(rows(2_000).into(), Some(&alive[..2_000]), false, None).unwrap();
         lists.append(Rows::new(&data[2_000 * d..2_500 * d], 500, d).unwrap()).unwrap();
         for end in [2_000, 2_500] {
-            let file = written(&scratch, |to| lists.write(to, "of/", end).unwrap());
+            let file = written(&folder, |to| lists.write(to, "of/", end).unwrap());
             let opened = Codes::open(&file, "of/").unwrap();
             assert_eq!((opened.len(), opened.lists(), opened.unlisted()), (end, lists.lists(), end - 2_000));
             opened.append(Rows::new(&data[end * d..], n - end, d).unwrap()).unwrap();
@@ -140,7 +130,7 @@ fn lists_in_a_file_answer_as_those_in_memory_and_take_in_rows() {
             let absorbed = opened.arranged(rows(n).into(), Some(&alive), true, None).unwrap();
             equal(&plain, &absorbed, rows(n).row(7), rows(n), request(9, Some(&alive), Level::best()));
         }
-        written(&scratch, |to| assert!(lists.write(to, "", 1_999).is_err()));
+        written(&folder, |to| assert!(lists.write(to, "", 1_999).is_err()));
     }
 }
 
@@ -234,8 +224,8 @@ fn lists_of_rows_whose_squares_pass_float32_open_again() {
     let data: Vec<f32> = clustered(600, 8, 2).iter().map(|x| x * 5e19).collect();
     let rows = Rows::new(&data, 600, 8).unwrap();
     let codes = by_distance(rows).arranged(rows.into(), None, false, Some(1)).unwrap();
-    let scratch = Scratch(std::env::temp_dir().join(format!("septet-long-{}", std::process::id())));
-    let opened = Codes::open(&written(&scratch, |to| codes.write(to, "", 600).unwrap()), "").unwrap();
+    let folder = Folder::new("lists-long");
+    let opened = Codes::open(&written(&folder, |to| codes.write(to, "", 600).unwrap()), "").unwrap();
     assert_eq!(opened.lists(), codes.lists());
     equal(&by_distance(rows), &opened, rows.row(0), rows, request(5, None, Level::best()));
 }

@@ -45,11 +45,11 @@ static CALLING: [AtomicUsize; MOST_CALLS] = [const { AtomicUsize::new(0) }; MOST
 
 /// Keeps a map in the table; dropped before the map is.
 #[derive(Debug)]
-pub(super) struct Guard(usize);
+pub(crate) struct Guard(usize);
 
 impl Guard {
     /// Guard the pages of a map of a file, which stays open as long; None where it cannot be guarded.
-    pub(super) fn new(bytes: &[u8], file: &std::fs::File) -> Option<Self> {
+    pub(crate) fn new(bytes: &[u8], file: &std::fs::File) -> Option<Self> {
         use std::os::fd::AsRawFd;
 
         install()?;
@@ -59,7 +59,7 @@ impl Guard {
     }
 
     /// True if a page of the map was looked at that its file no longer had.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         TABLE[self.0].cut.load(Ordering::Acquire)
     }
 }

@@ -1,0 +1,135 @@
+"""The session of a user on Windows: signals, shell, folders. `septet.system.unix_session` has the same names."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+assert sys.platform == "win32"
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+#: Signals that stop a server: Ctrl-C, Ctrl-Break and the closing of a console.
+STOPS = (signal.SIGTERM, signal.SIGINT, signal.SIGBREAK)
+#: Signals of the keyboard that interrupt a command.
+INTERRUPTS = (signal.SIGINT, signal.SIGBREAK)
+#: Settings of standard output: UTF-8 in files and pipes too, whatever the code page of the console.
+TEXT: Mapping[str, Any] = {} if os.environ.get("PYTHONIOENCODING") else {"encoding": "utf-8", "newline": "\n"}
+#: Windows's error of a pipe whose reader has ended, which the C library calls an invalid argument.
+_CLOSED = frozenset({errno.EPIPE, errno.EINVAL})
+#: Pager of long output; empty for none: `more` shows no colours and no UTF-8.
+PAGER = ""
+#: Advice for a file that other users can read.
+PRIVATE = "see its permissions with icacls"
+#: Characters of a word that neither cmd nor PowerShell reads otherwise.
+_PLAIN = re.compile(r"[\w.:\\/@+=,-]+\Z")
+#: Words of a command line: quoted, or without blanks. A backslash is a part of a path.
+_WORDS = re.compile(r'(?:[^\s"]|"[^"]*")+')
+
+
+def quoted(text: str) -> str:
+    """Return a text quoted for the shell."""
+    return text if _PLAIN.match(text) else '"{}"'.format(text.replace('"', '\\"'))
+
+
+def shown(path: Path) -> str:
+    """Return a path quoted for the shell; cmd knows no sign for the home folder."""
+    return quoted(str(path))
+
+
+def words(command: str) -> list[str]:
+    """Return the words of a command line."""
+    if command.count('"') % 2:
+        raise ValueError("No closing quotation")
+    return [word.replace('"', "") for word in _WORDS.findall(command)]
+
+
+def data_folder() -> Path:
+    """Return the folder of a user's data: ``%LOCALAPPDATA%\\septet``."""
+    return _base("XDG_DATA_HOME", "LOCALAPPDATA", "AppData/Local")
+
+
+def cache_folder() -> Path:
+    """Return the folder of a user's rebuildable files: ``%LOCALAPPDATA%\\septet\\Cache``."""
+    named = _named("XDG_CACHE_HOME")
+    return named / "septet" if named else _base("", "LOCALAPPDATA", "AppData/Local") / "Cache"
+
+
+def config_folder() -> Path:
+    """Return the folder of a user's configuration: ``%APPDATA%\\septet``."""
+    return _base("XDG_CONFIG_HOME", "APPDATA", "AppData/Roaming")
+
+
+def end_at_broken_pipes() -> None:
+    """Do nothing: a closed pipe is an error of the write."""
+
+
+def is_closed_pipe(fault: OSError) -> bool:
+    """Return True if a write failed as the reader closed the pipe."""
+    return fault.errno in _CLOSED
+
+
+@cache
+def shows_colors() -> bool:
+    """Return True if the console shows colours, which it is told to; older ones print the codes instead."""
+    import ctypes
+    from ctypes import wintypes
+
+    kernel = ctypes.WinDLL("kernel32")
+    kernel.GetStdHandle.restype = wintypes.HANDLE
+    shown = False
+    for number in (-11, -12):
+        handle, mode = wintypes.HANDLE(kernel.GetStdHandle(number)), wintypes.DWORD()
+        # ENABLE_VIRTUAL_TERMINAL_PROCESSING
+        if kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4):
+            shown = True
+    return shown
+
+
+def home_path(path: str) -> str:
+    """Return a path that begins with ``~`` as users write it."""
+    return path.replace("~", "%USERPROFILE%", 1).replace("/", "\\")
+
+
+def application_path(path: str, unix: str) -> str:
+    """Return the path of a file of another program, below its folder on Windows, as users write it."""
+    return f"%APPDATA%/{path}".replace("/", "\\")
+
+
+def raise_at_broken_pipes() -> Callable[[], None]:
+    """Do nothing: a closed pipe is an error of the write; return a function that restores nothing."""
+    return lambda: None
+
+
+def kept_pipe_handler() -> Callable[[], None]:
+    """Return a function that restores nothing."""
+    return lambda: None
+
+
+def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
+    """Call a function in a loop at the first signal to stop; the second ends the process at once."""
+
+    def first(_number: int, _frame: Any) -> None:
+        for number in STOPS:
+            signal.signal(number, signal.SIG_DFL)
+        loop.call_soon_threadsafe(stop)
+
+    for number in STOPS:
+        signal.signal(number, first)
+
+
+def _named(variable: str) -> Path | None:
+    named = Path(os.environ.get(variable, "")) if variable else Path()
+    return named if named.is_absolute() else None
+
+
+def _base(by_xdg: str, variable: str, fallback: str) -> Path:
+    return (_named(by_xdg) or _named(variable) or Path.home() / fallback) / "septet"

