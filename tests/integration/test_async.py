@@ -98,7 +98,7 @@ def test_nothing_of_a_search_or_a_write_runs_on_the_thread_of_the_loop(tmp_path)
         return seen
 
     # What makes threads, and hands closing to one.
-    assert {name for _, name in asyncio.run(ask())} <= {"renew_in_children", "call_on_thread", "_prepared"}
+    assert {name for _, name in asyncio.run(ask())} <= {"renew_in_children", "enlist", "call_on_thread", "_prepared"}
 
 
 def test_the_watch_sees_what_runs_on_the_thread_of_the_loop():

@@ -268,7 +268,7 @@ def test_a_fork_ends_though_threads_search_under_a_lock_that_its_hooks_take(tmp_
 
 
 def open_connections():
-    return [one for one in list(forks._connections.values()) if forks.is_open(one)]
+    return [one for one in forks._connections if forks.is_open(one)]
 
 
 def test_who_reads_between_the_closing_of_connections_and_the_fork_waits_a_moment_and_leaves_none(tmp_path):

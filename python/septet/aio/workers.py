@@ -136,10 +136,12 @@ class Workers:
         finish()
 
     def _serve(self, future: Future[Any]) -> None:
+        # Before it is claimed, so that `close` finds it at one place or the other.
+        self._running.add(future)
         work = self._claimed(future)
         if work is None:
+            self._running.discard(future)
             return
-        self._running.add(future)
         try:
             result = work()
         except BaseException as fault:  # noqa: BLE001 - raised again where the result is awaited

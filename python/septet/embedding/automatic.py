@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from weakref import WeakSet
 
 from septet.embedding.chain import Chain
 from septet.embedding.report import EmbedReport, Tally, log_report
@@ -17,6 +16,8 @@ from septet.errors import Closed, SeptetError
 from septet.notes import Note
 from septet.store.owners import new_owner
 from septet.system.forks import renew_in_children
+from septet.system.living import Living
+from septet.system.threads import without_context
 from septet.watch import log
 
 #: State of the thread: nothing to do, embedding, or waiting to retry a failure.
@@ -109,7 +110,7 @@ class Automatic:
         #: Texts that the provider has refused: only explicit runs retry them.
         self._refused: set[str] = set()
         self.after_fork()
-        _living.add(self)
+        _living.enlist(self)
         renew_in_children(self)
 
     def after_fork(self) -> None:
@@ -188,7 +189,7 @@ class Automatic:
             return self._closing or self._waiting > 0
 
     def _begin(self) -> None:
-        thread = threading.Thread(target=self._drain, name="septet-embedding", daemon=True)
+        thread = threading.Thread(target=without_context(self._drain), name="septet-embedding", daemon=True)
         try:
             self._thread, self.activity = thread, "running"
             thread.start()
@@ -278,12 +279,12 @@ class Automatic:
         return tally.wants_retry
 
 
-_living: WeakSet[Automatic] = WeakSet()
+_living: Living[Automatic] = Living()
 
 
 def _at_exit() -> None:
     # Daemon threads die with the interpreter; their pending answers are paid for.
-    for automatic in list(_living):
+    for automatic in _living:
         automatic.close()
 
 

@@ -205,9 +205,11 @@ class Embeddings:
     def select(self, available: Mapping[str, int | None]) -> SpaceSelection:
         """Return the space that answers searches; computed once per state of the store. See `selection.select`."""
         with self._store.reading() as read:
-            if self._selections is None or self._selections[0] != read.state:
-                self._selections = (read.state, {})
-            known, key = self._selections[1], tuple(available.items())
+            # Read once: another thread may replace it by that of another state.
+            selections = self._selections
+            if selections is None or selections[0] != read.state:
+                selections = self._selections = (read.state, {})
+            known, key = selections[1], tuple(available.items())
             selection = known.get(key)
             if selection is None:
                 selection = known[key] = select(read, self.chain, available, memories=self._memories)

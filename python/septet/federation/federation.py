@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from septet._core import Lock
 from septet.errors import SeptetError, TierError
 from septet.federation.member import Member
 from septet.federation.reading import ReadableTiers
@@ -76,6 +77,8 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
         self._given_clock = called(clock, "clock", TierError)
         self._watch = watch_of(on_search, on_write, telemetry, TierError)
         self._profile = resolve(profile)
+        #: Held while tiers are connected and disconnected.
+        self._own = Lock()
         self._vaults: dict[str, tuple[Member, float]] = {}
         self._threads = TierThreads()
         for argument, value in (("tiers", tiers), ("weights", weights)):
@@ -120,10 +123,12 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
             raise TierError(f"tier name is {shown(name)}: wanted a non-empty name")
         if isinstance(vault, type) or not isinstance(vault, Member):
             raise TierError(f"tier {shown(name)} is {shown(vault)}: wanted an open Vault, or a Client")
-        if name in self._vaults:
-            raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
         place = real(priority, f"priority of {shown(name)}", TierError, 0, MAX_PRIORITY)
-        self._vaults = {**self._vaults, name: (vault, place)}
+        with self._own.hold():
+            if name in self._vaults:
+                raise TierError(f"tier {shown(name)} exists already: disconnect it first, or choose another name")
+            # A new dict, since searches read the one before.
+            self._vaults = {**self._vaults, name: (vault, place)}
         if isinstance(vault, Vault) and vault._on_search is not None:
             # Federations without a tier that syncs before searches pay nothing.
             self.__dict__["_plan"] = self._plan_in_step
@@ -135,10 +140,10 @@ class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProces
             TierError: the name is not text.
         """
         name = utf8(name, "tier name", TierError)
-        if name not in self._vaults:
-            return False
-        self._vaults = {n: v for n, v in self._vaults.items() if n != name}
-        return True
+        with self._own.hold():
+            known = name in self._vaults
+            self._vaults = {n: v for n, v in self._vaults.items() if n != name}
+        return known
 
     def tier(self, name: str) -> Member:
         """Return the vault of a tier, to read or to write this tier alone: ``federation.tier("team").add(...)``.

@@ -19,6 +19,7 @@ from septet.notes import Note
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow, RootRow
+from septet.system.threads import without_context
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
@@ -283,7 +284,7 @@ class OnSearch:
                 self._next = Look()
             look = self._next
             if not self._works:
-                thread = threading.Thread(target=self._work, name="septet-on-search", daemon=True)
+                thread = threading.Thread(target=without_context(self._work), name="septet-on-search", daemon=True)
                 try:
                     thread.start()
                     self._works = True

@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from septet._core import Lock
 from septet.errors import StoreBusy, StoreError
 from septet.sqlite.store.store import SqliteReading, SqliteStore, SqliteWriting
 from septet.sqlite.tables import claims
 from septet.store.owners import new_owner
+from septet.system.living import Living
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport
@@ -30,8 +31,8 @@ LOOK_S = 0.05
 MOST_BUSY = 12
 #: Claimed resource; the other rows of the claims table name models with a slash.
 _WHAT, _KEYS = "files", ("sync",)
-#: Leases of this process, by owner. A claim of none of them is left from an interrupted sync.
-_OWN: WeakValueDictionary[str, Lease] = WeakValueDictionary()
+#: Leases of this process. A claim of none of them is left from an interrupted sync.
+_OWN: Living[Lease] = Living()
 
 
 class Lease:
@@ -46,13 +47,13 @@ class Lease:
     def take(self, late: Callable[[], bool]) -> bool:
         """Wait for the lease; return False if ``late`` becomes true first."""
         if self._owner:
-            _OWN[self._owner] = self
+            _OWN.enlist(self)
         busy = 0
         while self._owner:
             try:
                 with self._store.bookkeeping() as write:
                     claims.drop_dead(write)
-                    claims.drop_own(write, _WHAT, set(_OWN))
+                    claims.drop_own(write, _WHAT, {lease._owner for lease in _OWN})
                     if self._claim(write):
                         return True
                     if not is_running(write):
@@ -63,7 +64,7 @@ class Lease:
                 if busy > MOST_BUSY:
                     raise
             if late():
-                _OWN.pop(self._owner, None)
+                _OWN.discard(self)
                 return False
             time.sleep(LOOK_S)
         return True
@@ -81,7 +82,7 @@ class Lease:
 
     def release(self) -> None:
         """Release the lease."""
-        if _OWN.pop(self._owner, None) is not None:
+        if _OWN.discard(self):
             with self._store.bookkeeping() as write:
                 claims.release(write, self._owner)
 

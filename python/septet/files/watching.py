@@ -24,6 +24,7 @@ from septet.files.tracking import Followed, followed_of
 from septet.inputs.arguments import called, real, shown
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
+from septet.system.threads import without_context
 from septet.watch import log
 
 if TYPE_CHECKING:
@@ -140,10 +141,8 @@ class FolderWatcher(Watcher):
         #: Watched paths with their device and inode numbers; replaced when these change.
         self._watched: Mapping[str, tuple[int, int] | None] = {}
         self._renew = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._work, name="septet-watch", daemon=True),
-            threading.Thread(target=self._listen, name="septet-watch-events", daemon=True),
-        ]
+        works = {"septet-watch": self._work, "septet-watch-events": self._listen}
+        self._threads = [threading.Thread(target=without_context(f), name=n, daemon=True) for n, f in works.items()]
         for thread in self._threads:
             thread.start()
 

@@ -7,13 +7,13 @@ import html
 import logging
 import re
 import unicodedata
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from septet._core import Lock
 from septet.system.breaker import CircuitBreaker
 from septet.system.forks import renew_in_children
+from septet.system.living import Living
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -188,14 +188,14 @@ def _characters(text: str) -> Iterator[tuple[str, int, int]]:
             yield char, match.start(), match.end()
 
 
-_maskers: weakref.WeakSet[Callable[[str], str]] = weakref.WeakSet()
+_maskers: Living[Callable[[str], str]] = Living()
 #: Loggers of requests and of answers with their headers.
 _LOGGERS = ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy", "httpcore.socks")
 
 
 def mask_logs(masker: Callable[[str], str]) -> None:
     """Mask keys in the logs of the HTTP libraries, for the lifetime of the masker."""
-    _maskers.add(masker)
+    _maskers.enlist(masker)
     for name in _LOGGERS:
         # Adding a filter twice is a no-op.
         logging.getLogger(name).addFilter(_mask_record)
@@ -204,7 +204,7 @@ def mask_logs(masker: Callable[[str], str]) -> None:
 def _mask_record(record: logging.LogRecord) -> bool:
     message = record.getMessage()
     masked = message
-    for masker in list(_maskers):
+    for masker in _maskers:
         masked = masker(masked)
     if masked != message:
         record.msg, record.args = masked, ()

@@ -20,7 +20,7 @@ from septet.query.plan import SearchPlan
 from septet.query.refine import Deadline
 from septet.ranking.pool import EMPTY, Pool
 from septet.system.forks import renew_in_children
-from septet.system.threads import call_on_thread
+from septet.system.threads import call_on_thread, without_context
 from septet.tiers.protocol import Neighbours, Overrides, Session, Tier, TierCandidates, TierFacts
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class TierThreads:
         # The slowest tier runs on this thread, which saves a handover.
         here, executor, others = expected.index(longest), self.executor, dict[int, Future[_Answer]]()
         try:
-            others.update((place, executor.submit(ask, place)) for place in range(len(names)) if place != here)
+            others.update(
+                (place, executor.submit(without_context(ask), place)) for place in range(len(names)) if place != here
+            )
             answer = ask(here)
             return [answer if place == here else others[place].result() for place in range(len(names))]
         finally:

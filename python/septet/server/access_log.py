@@ -10,7 +10,7 @@ import json
 import logging
 import time
 from queue import Empty, Full, Queue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TextIO
 
 from septet.server.exchange import Exchange
@@ -34,7 +34,7 @@ class AccessLog(logging.Handler):
         super().__init__()
         self._stream, self._queries = stream, queries
         self._lines: Queue[dict[str, Any] | None] = Queue(MOST_LINES)
-        self._dropped = 0
+        self._dropped, self._counting = 0, Lock()
         self._thread = Thread(target=self._write_all, name="septet-access-log", daemon=True)
         self._thread.start()
 
@@ -78,7 +78,8 @@ class AccessLog(logging.Handler):
         try:
             self._lines.put_nowait(line)
         except Full:
-            self._dropped += 1
+            with self._counting:
+                self._dropped += 1
 
     def _write_all(self) -> None:
         running = True
@@ -92,8 +93,9 @@ class AccessLog(logging.Handler):
             except Empty:
                 pass
             running, count = batch[-1] is not None, len(batch)
-            if lost := self._dropped:
-                self._dropped = 0
+            with self._counting:
+                lost, self._dropped = self._dropped, 0
+            if lost:
                 batch.insert(0, {"time": time.time(), "level": "warning", "message": f"{lost} lines were dropped"})
             text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in batch if line is not None)
             try:

@@ -133,7 +133,8 @@ class TierSessions:
 
     def close(self) -> None:
         """End all sessions and accept no more."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         for session in list(self._sessions):
             self.end(session)
         with self._lock:

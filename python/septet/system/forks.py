@@ -23,11 +23,11 @@ from functools import partial
 from threading import get_ident
 from time import monotonic
 from typing import Any, ClassVar, NoReturn, Protocol
-from weakref import WeakSet, WeakValueDictionary
 
 from septet._core import Lock, leak, open_gate, passed_gate, shut_gate
 from septet.errors import ForkedInUse, StoreError
 from septet.system.host import host
+from septet.system.living import Living
 from septet.watch import log
 
 #: Maximum wait of a fork for reads and writes of other threads, in seconds.
@@ -83,12 +83,12 @@ class Connection(sqlite3.Connection):
     def register(self, path: str | None) -> None:
         """Register the connection and its file with the fork hooks; None in memory."""
         self.identity = None if path is None else _identity(path)
-        _connections[id(self)] = self
+        _connections.enlist(self)
 
 
-_connections: WeakValueDictionary[int, Connection] = WeakValueDictionary()
-_connected: WeakSet[Connected] = WeakSet()
-_renewed: WeakSet[Forked] = WeakSet()
+_connections: Living[Connection] = Living()
+_connected: Living[Connected] = Living()
+_renewed: Living[Forked] = Living()
 #: Files whose connections this process inherited.
 _inherited: set[_Identity] = set()
 
@@ -109,13 +109,13 @@ class _Rest:
 
 def renew_in_children(owner: Forked) -> None:
     """Call ``owner.after_fork`` in every process forked from this one, as long as the owner lives."""
-    _renewed.add(owner)
+    _renewed.enlist(owner)
 
 
 def close_before_forks(owner: Connected) -> None:
     """Call ``owner.close_connections`` before every fork, as long as the owner lives."""
     _register()
-    _connected.add(owner)
+    _connected.enlist(owner)
 
 
 def using_sqlite() -> AbstractContextManager[object]:
@@ -186,7 +186,7 @@ def _before(later: Collection[str] = LOCKING) -> None:
     try:
         at_rest = _at_rest([*locked, *free])
         if at_rest:
-            for owner in list(_connected):
+            for owner in _connected:
                 with suppress(StoreError, sqlite3.Error):
                     owner.close_connections()
     finally:
@@ -269,7 +269,7 @@ def _in_child() -> None:
     at_rest = _Rest.now.pop(get_ident(), True) and not passed_gate()
     _Rest.now.clear()
     _Rest.always = _Rest.always and at_rest
-    for connection in [candidate for candidate in list(_connections.values()) if is_open(candidate)]:
+    for connection in [candidate for candidate in _connections if is_open(candidate)]:
         if connection.identity is None and _Rest.always:
             continue
         leak(connection)
@@ -278,7 +278,7 @@ def _in_child() -> None:
         if at_rest:
             # A write of this thread may continue in the child, and must not reach the file.
             connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
-    for owner in list(_renewed):
+    for owner in _renewed:
         owner.after_fork()
     _register()
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from septet._core import Lock
 from septet.errors import EntryError, ReadOnly, StoreError
 from septet.inputs.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, file_path, whole
 from septet.profiles import ProfileLike, resolve
@@ -236,6 +237,7 @@ class AnyVault(Readable, Listed, VectorReader, Embedded, Similar, KnowsNear, Cop
         where: str,
     ) -> None:
         """Check and store the options of all kinds of vaults."""
+        self._own = Lock(again=True)
         self._now = time.time if clock is None else called(clock, "clock", StoreError)
         self._watch = watch_of(*hooks, telemetry, StoreError, where)
         self._profile = resolve(profile)

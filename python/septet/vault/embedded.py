@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from septet._core import Lock
 from septet.errors import EmbeddingConfigError
 from septet.inputs.arguments import flags, real
 from septet.profiles import ProfileLike, resolve
@@ -31,6 +32,8 @@ class Embedded:
     _store: Store
     _profile: ProfileLike
     _embedding: tuple[EmbedderLike, EmbedderLike, CacheLike, EmbeddingOptions | None]
+    #: Held while attributes of the vault itself change.
+    _own: Lock
 
     @with_progress("texts", EmbeddingConfigError)
     def embed(self, *, progress: Progress | None = None, batch: bool = False, wait: bool = True) -> EmbedReport:
@@ -79,6 +82,14 @@ class Embedded:
 
     @cached_property
     def _embeddings(self) -> Embeddings:
+        with self._own.hold():
+            # A second one would embed beside it, and never be closed.
+            known: Embeddings | None = self.__dict__.get("_embeddings")
+            if known is None:
+                known = self.__dict__["_embeddings"] = self._new_embeddings()
+            return known
+
+    def _new_embeddings(self) -> Embeddings:
         # Imported late: programs without an embedder do not load the embedding package.
         from septet.embedding.embeddings import Embeddings
 

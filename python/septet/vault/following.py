@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from septet._core import Lock
 from septet.errors import EntryError, ReadOnly
 from septet.inputs.arguments import as_text, flag, real, utf8
 from septet.query.plan import SearchPlan
@@ -35,6 +36,7 @@ class Following(Searchable):
     """A store whose chunks follow the files of some folders."""
 
     _store: SqliteStore
+    _own: Lock
     _clock: Callable[[], float]
     _written: Callable[[], None]
     _loading: Callable[[], AbstractContextManager[None]]
@@ -222,7 +224,8 @@ class Following(Searchable):
             interval_s=interval_s,
             on_sync=on_sync,
         )
-        self._watchers = (*(known_watcher for known_watcher in self._watchers if not known_watcher.closed), watcher)
+        with self._own.hold():
+            self._watchers = (*(known_watcher for known_watcher in self._watchers if not known_watcher.closed), watcher)
         return watcher
 
     # -- inside ------------------------------------------------------------------------------------------------------

@@ -301,9 +301,13 @@ class Vault(ListedByArrays, AnyVault, Following):
                 yield
         finally:
             if not self._store.closed:
-                self._loaded_rows += self._last_row() - before
-                if self._loaded_rows >= LEAST_SLOTS and self._tier.manager.sidecar is not None:
-                    self._loaded_rows, self._keeps_up = 0, True
+                loaded = self._last_row() - before
+                with self._own.hold():
+                    self._loaded_rows += loaded
+                    due = self._loaded_rows >= LEAST_SLOTS and self._tier.manager.sidecar is not None
+                    if due:
+                        self._loaded_rows, self._keeps_up = 0, True
+                if due:
                     self._tier.manager.begin(self._kept_up, self._store)
 
     def _kept_up(self) -> bool:

@@ -206,9 +206,9 @@ class Pool:
                 "max_connections on the server, or use fewer threads"
             ) from refused
         finally:
-            if called in self._waiting:
+            try:
                 self._waiting.remove(called)
-            else:
+            except ValueError:
                 # A caller that gives up must pass a returned connection on to the others.
                 self._call_waiting()
 

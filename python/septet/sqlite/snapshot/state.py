@@ -18,6 +18,7 @@ from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables.vectors import all_spaces
+from septet.system.threads import without_context
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -71,7 +72,7 @@ class Coverage(NamedTuple):
         """
         enough = max(GROWN_SLOTS, self.slots // 10)
         added, behind = 0, False
-        for layer in buffers.vectors.values():
+        for layer in list(buffers.vectors.values()):
             added = max(added, layer.added) if self.file is not None else 0
             behind = behind or layer.is_behind
         grown = max(len(snapshot.rows) - self.slots, _term_slots(snapshot) - self.term_slots, added) > enough
@@ -186,7 +187,7 @@ class Schedule:
         """Hand a task and its turn to the background."""
         # Raised when the interpreter is shutting down.
         with suppress(RuntimeError):
-            _executor(os.getpid()).submit(self._step, task, store, turn)
+            _executor(os.getpid()).submit(without_context(self._step), task, store, turn)
 
     def _step(self, task: Task, store: SqliteStore, turn: Any) -> None:
         more = False

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from weakref import WeakSet
 
 from septet.errors import StoreError, VaultReplaced
 from septet.notes import Note
 from septet.system import filesystem
+from septet.system.living import Living
 
 #: Changes of writer that a store remembers.
 WRITERS = 4_096
@@ -42,7 +42,7 @@ class Identity:
         #: Time of the last write to the file itself.
         self._touched = 0
         self._known = False
-        _all.add(self)
+        _all.enlist(self)
 
     def opened(self, before: tuple[int, int] | None, *, writer: bool) -> None:
         """Record the opened file the first time; later, raise VaultReplaced if another one, or none, is at the path.
@@ -174,13 +174,13 @@ class Identity:
 
 
 #: Identities of all files open in this process, and of some closed ones.
-_all: WeakSet[Identity] = WeakSet()
+_all: Living[Identity] = Living()
 
 
 def is_open_here(path: str) -> bool:
     """Return True if a store of this process has the file open."""
     file = _identity(path)
-    return file is not None and any(other.file == file for other in list(_all))
+    return file is not None and any(other.file == file for other in _all)
 
 
 def look(path: str) -> Look:

@@ -288,19 +288,21 @@ class OwnSearch:
     def __init__(self, search: WebSearch, *, limit: int) -> None:
         self._search, self._limit = search, limit
         #: Abandoned calls.
-        self._late: list[Future[list[Any]]] = []
+        self._late: dict[Future[list[Any]], None] = {}
 
     def ask(self, sent: WebRequest) -> Sequence[WebResult]:
         """Return results; see `Backend`."""
         query, limit = sent.query, self._limit
         left_s = sent.left_s
-        self._late = [call for call in self._late if not call.done()]
+        for call in list(self._late):
+            if call.done():
+                self._late.pop(call, None)
         if len(self._late) >= MOST_LATE:
             raise WebFault("the web search is still running earlier calls", sent=False)
         try:
             future = call_on_thread(lambda: list(islice(self._search(query, limit), limit)), "septet-web")
             if not wait([future], left_s).done:
-                self._late.append(future)
+                self._late[future] = None
                 raise WebFault(f"the web search gave no answer within {left_s:.3g} s")
             results = future.result()
         except WebFault:

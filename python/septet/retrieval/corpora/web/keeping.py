@@ -54,7 +54,8 @@ class Keeper:
 
     def fault(self) -> str | None:
         """Return the last write error once; None if there is none."""
-        fault, self._fault = self._fault, None
+        with self._lock.hold():
+            fault, self._fault = self._fault, None
         return fault
 
     def flush(self, timeout_s: float) -> bool:
