@@ -85,7 +85,9 @@ def test_a_module_for_musl_asks_for_the_c_library_by_its_common_name(members, tm
     flags = ("-s", "-nodefaultlibs", "-L.", "-Wl,--no-as-needed", "-lmusl")
     members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
     expected = wheels.expected()._replace(target=TARGETS["musllinux-x86_64"])
-    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [f"{wheels.TARGET.module} loads libc.so"]
+    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [
+        f"{wheels.TARGET.module} loads libc.so"
+    ]
 
 
 def test_a_folder_to_look_for_libraries_in_is_refused(said, members, tmp_path):
@@ -273,7 +275,9 @@ def test_a_library_of_windows_shows_one_symbol_and_loads_what_windows_has(tmp_pa
     assert "is not stripped" in faults()[0]
     exported = "__declspec(dllexport) int other(void) { return 1; }"
     assert "exports other" in faults("-s", source=exported)[0]
-    sockets = '__declspec(dllimport) int WSACleanup(void); void *PyInit__core(void) { WSACleanup(); return 0; }'
+    sockets = "__declspec(dllimport) int WSACleanup(void); void *PyInit__core(void) { WSACleanup(); return 0; }"
     assert faults("-s", "-lws2_32", source=sockets) == []
-    sound = '__declspec(dllimport) int waveOutGetNumDevs(void); void *PyInit__core(void) { waveOutGetNumDevs(); return 0; }'
+    sound = (
+        "__declspec(dllimport) int waveOutGetNumDevs(void); void *PyInit__core(void) { waveOutGetNumDevs(); return 0; }"
+    )
     assert "loads winmm.dll" in faults("-s", "-lwinmm", source=sound)[0]

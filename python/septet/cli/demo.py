@@ -137,7 +137,7 @@ def _build(target: Path) -> _Build:
 def command() -> str:
     """Return the shell command that runs this program."""
     if again := installing("cli"):
-        return shlex.join([Path(again[0]).name, *again[1:]])
+        return " ".join(map(session.quoted, [Path(again[0]).name, *again[1:]]))
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return f"{session.quoted(sys.executable)} -m septet"
