@@ -15,8 +15,8 @@ RUN --mount=type=bind,target=/checkout \
       "septet[cli,mcp,server]${VERSION:+==$VERSION}"
 # A user of its own, and a folder for vaults that is theirs.
 RUN adduser -D -h /data -u 10001 septet
-# It installs, compiles, draws and tests nothing: without pip, headers, tkinter, symbols, stubs, tests, zones of time (it
-# speaks UTC), and the lexers that rich would colour other languages with.
+# It installs, compiles, draws and tests nothing: without pip, headers, tkinter, symbols, stubs, tests, zones of time
+# (it speaks UTC), and the lexers that rich would colour other languages with.
 RUN apk add --no-cache --virtual .strip binutils && \
     python=$(python -c "import sysconfig; print(sysconfig.get_path('stdlib'))") && packages="$python/site-packages" && \
     rm -rf "$packages"/pip "$packages"/pip-* "$packages"/pycparser* "$python"/ensurepip "$python"/idlelib \
@@ -25,7 +25,7 @@ RUN apk add --no-cache --virtual .strip binutils && \
       "$packages"/numpy/f2py "$packages"/numpy/_core/include "$packages"/numpy/_core/lib && \
     find "$python" \( -name tests -o -name __pycache__ \) -type d -prune -exec rm -rf {} + && \
     find "$packages" \( -name '*.pyi' -o -name '*.a' -o -name '_simd.*.so' -o -name '*_tests.*.so' \) -delete && \
-    find "$python/lib-dynload" \( -name '_test*' -o -name '_ctypes_test*' -o -name 'xx*' -o -name '_tkinter*' \) -delete && \
+    find "$python/lib-dynload" \( -name '_test*' -o -name '_ctypes_test*' -o -name 'xx*' \) -delete && \
     find "$packages/pygments/lexers" -name '*.py' ! -name '__init__.py' ! -name '_mapping.py' ! -name python.py \
       ! -name special.py -delete && \
     find /usr/local/lib -name '*.so*' -type f -exec strip --strip-unneeded {} + && \
