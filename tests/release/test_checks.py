@@ -42,7 +42,7 @@ def said(tmp_path, members):
 
 def test_a_right_wheel_passes_every_check(tmp_path, members):
     faults = checks.faults_of(wheels.written(tmp_path, members), wheels.expected())
-    assert faults == {name: [] for name in checks.CHECKS}
+    assert faults == {name: [] for name in checks.CHECKS if name != "library"}
 
 
 def test_a_wheel_of_one_python_is_no_stable_abi(said):
@@ -85,9 +85,8 @@ def test_a_module_for_musl_asks_for_the_c_library_by_its_common_name(members, tm
     flags = ("-s", "-nodefaultlibs", "-L.", "-Wl,--no-as-needed", "-lmusl")
     members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
     expected = wheels.expected()._replace(target=TARGETS["musllinux-x86_64"])
-    assert checks.check_symbols(wheels.written(tmp_path, members), expected) == [
-        f"{wheels.TARGET.module} loads libc.so"
-    ]
+    said = checks.check_symbols(wheels.written(tmp_path, members), expected)
+    assert said == [f"{wheels.TARGET.module} loads libc.so"]
 
 
 def test_a_folder_to_look_for_libraries_in_is_refused(said, members, tmp_path):
@@ -268,16 +267,13 @@ def test_a_library_of_windows_shows_one_symbol_and_loads_what_windows_has(tmp_pa
     name = f"septet-0.1.0-cp310-abi3-{target.platform}.whl"
 
     def faults(*flags, source=wheels.MODULE_SOURCE):
-        members = {target.module: dll_of(tmp_path, *flags, source=source)}
+        members = {**wheels.members_of(b""), target.module: dll_of(tmp_path, *flags, source=source)}
+        del members[wheels.TARGET.module]
         return checks.check_library(wheels.written(tmp_path, members, name), expected)
 
     assert faults("-s") == []
     assert "is not stripped" in faults()[0]
-    exported = "__declspec(dllexport) int other(void) { return 1; }"
-    assert "exports other" in faults("-s", source=exported)[0]
-    sockets = "__declspec(dllimport) int WSACleanup(void); void *PyInit__core(void) { WSACleanup(); return 0; }"
-    assert faults("-s", "-lws2_32", source=sockets) == []
-    sound = (
-        "__declspec(dllimport) int waveOutGetNumDevs(void); void *PyInit__core(void) { waveOutGetNumDevs(); return 0; }"
-    )
-    assert "loads winmm.dll" in faults("-s", "-lwinmm", source=sound)[0]
+    assert "exports other" in faults("-s", source="__declspec(dllexport) int other(void) { return 1; }")[0]
+    calling = "__declspec(dllimport) int {0}(void); void *PyInit__core(void) {{ {0}(); return 0; }}"
+    assert faults("-s", "-lws2_32", source=calling.format("WSACleanup")) == []
+    assert "loads winmm.dll" in faults("-s", "-lwinmm", source=calling.format("waveOutGetNumDevs"))[0]
