@@ -107,9 +107,13 @@ impl Codes {
             }));
         }
         let ordered = segments[..listed].iter().map(|list| list.len()).sum::<usize>();
-        if lists.as_ref().is_some_and(|(lists, order)| order.len() != ordered || !lists.fit(&segments[..listed])) {
-            return Err(damaged());
-        }
+        let lists = match lists {
+            Some((lists, order)) if order.len() == ordered => {
+                lists.placed(&segments[..listed]).ok_or_else(damaged)?.into()
+            }
+            Some(_) => return Err(damaged()),
+            None => None,
+        };
         // No column holds more than the segments.
         let whole = all.part(0..at, lines(d)).is_some_and(|whole| whole.lengths() == all.lengths());
         let Coded { scales, roughs, residuals, norms, .. } = &all;
@@ -117,7 +121,7 @@ impl Codes {
         if !whole || ![&**scales, roughs, residuals, norms, &centres].into_iter().all(are_finite) {
             return Err(damaged());
         }
-        let published = Published { lists: lists.map(|(lists, _)| Arc::new(lists)), segments };
+        let published = Published { lists: lists.map(Arc::new), segments };
         Ok(Self { d, distances, appending: Mutex::default(), published: Mutex::new(Arc::new(published)) })
     }
 }

@@ -11,7 +11,8 @@ use super::super::line::lines;
 use super::super::published::Published;
 use super::super::segment::Segment;
 use super::calibration::Calibration;
-use super::cluster::{MAX_ROWS, MIN_ROWS, Means, TARGET_ROWS, gathered, mean, split};
+use super::cluster::{MAX_ROWS, MIN_ROWS, Means, PER_GROUP, TARGET_ROWS, gathered, mean, split};
+use super::estimate::Extent;
 use super::{List, Lists};
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -19,8 +20,6 @@ use crate::vectors::{Mask, Pieces, Rows, dot, square_distance};
 
 /// Lists whose rows are compared with the parts of a split list, as some of them may be nearer to one of these.
 const NEIGHBOURS: usize = 4;
-/// Lists of a segment.
-const PER_SEGMENT: usize = 64;
 
 /// A list in the making.
 #[derive(Clone, Default)]
@@ -117,7 +116,7 @@ struct Assembly {
 impl Assembly {
     fn lists(self, rows: usize, d: usize, calibration: OnceLock<Calibration>) -> Result<Published> {
         let Self { segments, lists, means } = self;
-        let lists = Lists::new(rows, segments.len(), lists, means, d, calibration)?;
+        let lists = Lists::new(rows, &segments, lists, means, d, calibration)?;
         Ok(Published { lists: Some(Arc::new(lists)), segments })
     }
 }
@@ -173,8 +172,8 @@ impl Draft {
     /// The list at a place, with the extent of its rows.
     fn list(&self, rows: Pieces<'_>, (segment, from, to): (u32, u32, u32)) -> Result<List> {
         let known = self.kept.map_or(0, |kept| kept.len());
-        let mut sum = self.kept.map_or(0.0, |kept| f64::from(kept.spread) * known as f64);
-        let mut reach = self.kept.map_or(0.0, |kept| f64::from(kept.reach));
+        let mut sum = self.kept.map_or(0.0, |kept| f64::from(kept.extent.spread) * known as f64);
+        let mut reach = self.kept.map_or(0.0, |kept| f64::from(kept.extent.reach));
         let mut buffer = Vec::new();
         for &row in &self.rows[known..] {
             let away = square_distance(rows.row(row as usize, &mut buffer)?, &self.centre);
@@ -184,7 +183,7 @@ impl Draft {
         }
         let square = dot(&self.centre, &self.centre) as f32;
         let spread = (sum / self.rows.len().max(1) as f64) as f32;
-        Ok(List { segment, from, to, square, spread, reach: (reach as f32).next_up() })
+        Ok(List { segment, from, to, extent: Extent { square, spread, reach: (reach as f32).next_up() } })
     }
 }
 
@@ -214,7 +213,7 @@ fn clustered(rows: Pieces<'_>, living: &[u32], threads: Option<usize>) -> Result
     let (d, all): (_, Vec<u32>) = (rows.d(), (0..drafts.len() as u32).collect());
     let data: Vec<f32> = drafts.iter().flat_map(|draft| &draft.centre).copied().collect();
     let means = Pieces::from(Rows::new(&data, all.len(), d)?);
-    let homes = Means::learnt(means, &all, PER_SEGMENT, threads)?.nearest(means, &all, threads)?;
+    let homes = Means::learnt(means, &all, PER_GROUP, threads)?.nearest(means, &all, threads)?;
     drafts.iter_mut().zip(homes).for_each(|(draft, home)| draft.home = home as usize);
     Ok(drafts)
 }

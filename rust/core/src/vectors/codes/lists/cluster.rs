@@ -1,13 +1,10 @@
-//! k-means by distance, over a part of the rows, and the nearest mean of each row.
+//! k-means by distance, over a part of the rows.
 
-use std::thread::ScopedJoinHandle;
+use std::sync::Arc;
 
-use super::super::kernel::{Kernel, Tile};
-use super::super::line::{At, BLOCK, FOUR};
-use super::super::quantise::{CodedQuery, Columns, Scores};
+use super::super::segment::Segment;
 use super::super::{Codes, Request, top_k_batch_coded};
 use crate::error::Result;
-use crate::pool;
 use crate::simd::Level;
 use crate::vectors::{Pieces, Rows};
 
@@ -16,11 +13,11 @@ pub(super) const TARGET_ROWS: usize = 96;
 /// Rows of a list that is split, and of one that is dissolved.
 pub(super) const MAX_ROWS: usize = 256;
 pub(super) const MIN_ROWS: usize = 12;
+/// Lists of a segment, and means that are told apart only once a row is near them.
+pub(super) const PER_GROUP: usize = if cfg!(test) { 4 } else { 64 };
 /// Rows per list that the means are learnt from, and rounds.
 const SAMPLE: usize = 20;
 const ROUNDS: usize = 5;
-/// Rows that are compared with the means together.
-const BATCH: usize = 256;
 /// Rounds of a split in two.
 const SPLIT_ROUNDS: usize = 6;
 
@@ -68,8 +65,21 @@ impl Means {
         self.data.chunks_exact(self.d)
     }
 
-    fn rows(&self) -> Result<Rows<'_>> {
-        Rows::new(&self.data, self.data.len() / self.d, self.d)
+    pub(super) fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    pub(super) fn mean(&self, at: usize) -> &[f32] {
+        &self.data[at * self.d..][..self.d]
+    }
+
+    pub(super) fn rows(&self) -> Result<Rows<'_>> {
+        Rows::new(&self.data, self.len(), self.d)
+    }
+
+    /// The segments of their codes.
+    pub(super) fn segments(&self) -> Vec<Arc<Segment>> {
+        self.codes.published().segments.clone()
     }
 
     /// The nearest means of any of some points, each once, ascending.
@@ -81,72 +91,6 @@ impl Means {
         near.sort_unstable();
         near.dedup();
         Ok(near)
-    }
-
-    /// The nearest mean of each row, as far as codes tell.
-    pub(super) fn nearest(&self, rows: Pieces<'_>, of: &[u32], threads: Option<usize>) -> Result<Vec<u32>> {
-        let threads = threads.unwrap_or_else(pool::cores).clamp(1, of.len().div_ceil(BATCH).max(1));
-        if threads == 1 {
-            return self.nearest_of(rows, of);
-        }
-        let parts = std::thread::scope(|scope| {
-            let parts = of.chunks(of.len().div_ceil(threads));
-            let running: Vec<_> = parts.map(|part| scope.spawn(move || self.nearest_of(rows, part))).collect();
-            let join = |part: ScopedJoinHandle<'_, Result<Vec<u32>>>| {
-                part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            running.into_iter().map(join).collect::<Result<Vec<_>>>()
-        });
-        Ok(parts?.concat())
-    }
-
-    fn nearest_of(&self, rows: Pieces<'_>, of: &[u32]) -> Result<Vec<u32>> {
-        let (level, segments) = (Level::best(), &self.codes.published().segments);
-        let (kernel, mut tile) = (Kernel::of(level), Tile::default());
-        let mut nearest = Vec::with_capacity(of.len());
-        for part in of.chunks(BATCH) {
-            let data = gathered(rows, part)?;
-            let points: Vec<CodedQuery> = data.chunks_exact(self.d).map(|row| CodedQuery::new(row, level)).collect();
-            let mut best = vec![(f32::NEG_INFINITY, 0_u32); points.len()];
-            for segment in segments {
-                let point = |(row, coded): (&[f32], &CodedQuery)| coded.fine(segment.centre().shift(row, coded, level));
-                let scores: Vec<Scores> = data.chunks_exact(self.d).zip(&points).map(point).collect();
-                for from in (0..segment.len()).step_by(BLOCK) {
-                    let (at, len) = (At::Run(from), BLOCK.min(segment.len() - from));
-                    kernel.lay_out(segment.planes(), points[0].lines.len() / 2, at, len, &mut tile);
-                    let of = (segment.planes(), at, len);
-                    let fours = points.chunks(FOUR).zip(scores.chunks(FOUR)).zip(best.chunks_mut(FOUR));
-                    for ((points, scores), best) in fours {
-                        let mut products = [[0; BLOCK]; FOUR];
-                        let four = [0, 1, 2, 3].map(|i| &points[i.min(points.len() - 1)]);
-                        kernel.of_four(&four, of, &tile, &mut products);
-                        let columns = segment.fine().of(from..from + len);
-                        for (((best, scores), point), products) in
-                            best.iter_mut().zip(scores).zip(points).zip(&products)
-                        {
-                            let inverse = (1.0 / point.unit) as f32;
-                            closer(best, (segment.first() + from) as u32, scores, inverse, columns, &products[..len]);
-                        }
-                    }
-                }
-            }
-            nearest.extend(best.iter().map(|best| best.1));
-        }
-        Ok(nearest)
-    }
-}
-
-/// Take the best of a block of means, the first of which is mean `first`, if it is better.
-fn closer(best: &mut (f32, u32), first: u32, scores: &Scores, inverse: f32, of: Columns<'_>, products: &[i32]) {
-    let mut all = [f32::NEG_INFINITY; BLOCK];
-    let halves = of.halves.unwrap_or(of.norms);
-    for (((score, &product), &scale), &half) in all.iter_mut().zip(products).zip(of.scales).zip(halves) {
-        *score = scores.middle(product, scale) - half * inverse;
-    }
-    let highest = all.iter().fold(f32::NEG_INFINITY, |highest, &score| if score > highest { score } else { highest });
-    if highest > best.0 {
-        let at = all.iter().position(|&score| score == highest).unwrap_or(0);
-        *best = (highest, first + at as u32);
     }
 }
 

@@ -6,6 +6,7 @@ use super::super::Codes;
 use super::super::file::damaged;
 use super::super::segment::Segment;
 use super::calibration::Calibration;
+use super::estimate::{Extent, groups};
 use super::{List, Lists};
 use crate::arrays::{Array, ArrayFile, ArrayWriter};
 use crate::error::Result;
@@ -19,7 +20,7 @@ impl Lists {
         segments[..self.segments].iter().try_for_each(|list| list.rows().map_or(Ok(()), |rows| to.put(rows)))?;
         let run = |list: &List| [list.segment, list.from, list.to];
         to.column::<u32>(&name("runs"), &self.lists.iter().flat_map(run).collect::<Vec<_>>())?;
-        let extent = |list: &List| [list.square, list.spread, list.reach];
+        let extent = |&List { extent: Extent { square, spread, reach }, .. }: &List| [square, spread, reach];
         to.column::<f32>(&name("extents"), &self.lists.iter().flat_map(extent).collect::<Vec<_>>())?;
         to.column::<f32>(
             &name("calibration"),
@@ -29,7 +30,7 @@ impl Lists {
         self.centres.write(to, &name("centres/"), self.len())
     }
 
-    /// The lists in a file and their rows in order; None if it has none. [`Lists::fit`] tells if they are runs of segments.
+    /// The lists in a file and their rows in order; None if it has none. [`Lists::placed`] tells if they are runs of segments.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] when columns are missing or do not fit each other.
@@ -64,17 +65,16 @@ impl Lists {
             segment,
             from,
             to,
-            square,
-            spread,
-            reach,
+            extent: Extent { square, spread, reach },
         };
         let lists = runs.iter().zip(extents).map(list).collect();
         let calibration = Calibration { rows: calibrated, scale, recalls: recalls.to_vec() }.into();
-        Ok(Some((Self { rows, segments, means, centres, lists, calibration }, order)))
+        let groups = Vec::new();
+        Ok(Some((Self { rows, segments, means, centres, lists, groups, calibration }, order)))
     }
 
-    /// True if the lists are the rows of their segments, one behind the other.
-    pub(in super::super) fn fit(&self, segments: &[Arc<Segment>]) -> bool {
+    /// The lists of these segments; None if they are not the segments' rows, one behind the other.
+    pub(in super::super) fn placed(self, segments: &[Arc<Segment>]) -> Option<Self> {
         let mut lists = self.lists.iter().peekable();
         let all = segments.iter().enumerate().all(|(segment, of)| {
             let mut end = 0;
@@ -86,6 +86,7 @@ impl Lists {
             }
             end as usize == of.len()
         });
-        all && lists.next().is_none()
+        let fit = all && lists.next().is_none();
+        fit.then(|| Self { groups: groups(&self.lists, &self.means, segments), ..self })
     }
 }

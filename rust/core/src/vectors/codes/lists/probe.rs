@@ -3,11 +3,16 @@
 use super::super::best::Best;
 use super::super::keep::{Keep, Kept, prune};
 use super::super::scan::{Chunk, Scratch, Task};
-use super::{Estimate, Lists};
+use super::Lists;
+use super::estimate::{Estimate, Estimator};
 use crate::error::Result;
 
 /// Lists that are read before any other is ruled out.
 const FIRST: usize = 8;
+/// Lists that are looked at for each that is read, where they are in groups.
+const AROUND: usize = 64;
+/// The part of what a search may leave out that is left out with groups whose lists are not looked at.
+const CLOSED: f32 = 0.1;
 /// Least lists between two looks at those that are left.
 const STEP: usize = 8;
 /// Rows kept of the lists that are read, before those that were beaten are dropped.
@@ -30,9 +35,13 @@ pub(in super::super) struct Budget {
 struct Search<'a, 'b> {
     task: &'a Task,
     lists: &'a Lists,
+    estimator: Estimator<'a>,
     best: &'a mut Best<'b>,
     /// True if rows are scored on the way.
     learns: bool,
+    /// Lists that were not read, and groups of others whose lists were not looked at.
+    left: Vec<Estimate>,
+    closed: Vec<Estimate>,
     keep: [Keep; 1],
     kept: Vec<Kept>,
     scratch: Scratch,
@@ -47,33 +56,29 @@ pub(in super::super) fn probe(
     budget: Budget,
     learns: bool,
 ) -> Result<Option<bool>> {
-    let mut left = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, budget.scale);
-    let mut search = Search::new(task, lists, best, learns);
-    let first = promising(&mut left);
-    search.read(left.drain(..first));
+    let mut search = Search::new(task, lists, best, learns, budget.scale);
+    search.read_promising(FIRST);
     for (segment, part) in task.rows.segments.iter().enumerate().skip(lists.segments) {
         let chunk = Chunk { segment, rows: 0..part.below(task.n) };
         task.scan(&chunk, 0..1, &mut search.keep, &mut search.scratch);
     }
     let mut floor = search.learn();
-    if floor == f32::NEG_INFINITY {
-        left.sort_unstable_by(|a, b| b.promise().total_cmp(&a.promise()));
-    }
     // A filter may leave few rows of a list: without k rows there is no score to reach.
-    let mut more = first;
-    while floor == f32::NEG_INFINITY && !left.is_empty() {
+    let mut more = FIRST;
+    while floor == f32::NEG_INFINITY && search.has_more() {
         if MOST_PART * more > lists.len() {
             return Ok(None);
         }
-        search.read(left.drain(..more.min(left.len())));
+        search.read_promising(more);
         floor = search.learn();
         more *= 2;
     }
-    // The highest bound of those that were left out for good, and what they may hold.
-    let (mut upper, mut lost) = (f32::NEG_INFINITY, 0.0);
     let may_lose = budget.misses * task.k as f32;
     let nothing = NOTHING * may_lose / lists.len().max(1) as f32;
-    let mut open: Vec<Open> = left.into_iter().map(|estimate| Open { estimate, chance: 1.0, size: None }).collect();
+    // The highest bound of those that were left out for good, and what they may hold.
+    let (mut upper, mut lost) = search.close(floor, may_lose * CLOSED);
+    let mut open: Vec<Open> =
+        search.left.drain(..).map(|estimate| Open { estimate, chance: 1.0, size: None }).collect();
     loop {
         let mut expected = lost;
         open.retain_mut(|list| {
@@ -119,19 +124,17 @@ pub(in super::super) fn candidate_runs(
     best: &mut Best<'_>,
     learns: bool,
 ) -> (f32, Vec<Chunk>) {
-    let scale = lists.calibration().scale;
-    let estimates = lists.estimates((best.query(), &task.queries[0]), best.is_by_distance(), task.level, scale);
-    let mut search = Search::new(task, lists, best, learns);
-    let mut order = estimates.clone();
-    let first = promising(&mut order);
-    search.read(order.drain(..first));
+    let mut search = Search::new(task, lists, best, learns, lists.calibration().scale);
+    let groups = search.closed.clone();
+    let mut estimates = search.left.clone();
+    search.read_promising(FIRST);
     let score = search.learn();
+    for group in groups.iter().filter(|group| group.reaches(score)) {
+        search.estimator.lists(lists.groups[group.of as usize].lists.clone(), &mut estimates);
+    }
     let mut runs: Vec<Chunk> = Vec::new();
-    for (list, estimate) in lists.lists.iter().zip(&estimates) {
-        if estimate.upper < score {
-            continue;
-        }
-        let next = list.chunk();
+    for estimate in estimates.iter().filter(|estimate| estimate.reaches(score)) {
+        let next = lists.lists[estimate.of as usize].chunk();
         match runs.last_mut() {
             Some(run) if run.segment == next.segment && run.rows.end == next.rows.start => run.rows.end = next.rows.end,
             _ => runs.push(next),
@@ -141,15 +144,6 @@ pub(in super::super) fn candidate_runs(
     // The scan meets these rows again.
     best.forget();
     (floor, runs)
-}
-
-/// Put the most promising lists first, and return their number.
-fn promising(estimates: &mut [Estimate]) -> usize {
-    let first = FIRST.min(estimates.len());
-    if first < estimates.len() {
-        estimates.select_nth_unstable_by(first, |a, b| b.promise().total_cmp(&a.promise()));
-    }
-    first
 }
 
 /// A list that is not read yet.
@@ -164,22 +158,78 @@ struct Open {
 impl Open {
     /// The number of rows that are expected to reach a score.
     fn holds(&mut self, score: f32, size: impl Fn(u32) -> usize) -> f32 {
-        self.chance = if self.estimate.upper < score { 0.0 } else { self.estimate.tail(score) };
+        self.chance = self.estimate.tail(score);
         if self.chance == 0.0 {
             return 0.0;
         }
-        self.chance * *self.size.get_or_insert_with(|| size(self.estimate.list)) as f32
+        self.chance * *self.size.get_or_insert_with(|| size(self.estimate.of)) as f32
     }
 }
 
 impl<'a, 'b> Search<'a, 'b> {
-    fn new(task: &'a Task, lists: &'a Lists, best: &'a mut Best<'b>, learns: bool) -> Self {
+    fn new(task: &'a Task, lists: &'a Lists, best: &'a mut Best<'b>, learns: bool, scale: f32) -> Self {
+        let query = (best.query(), &task.queries[0]);
+        let estimator = Estimator::new(lists, query, best.is_by_distance(), task.level, scale);
+        let (mut left, closed) = (Vec::new(), estimator.groups(&task.shifts));
+        if closed.is_empty() {
+            estimator.lists(0..lists.len(), &mut left);
+        }
         let (keep, kept, scratch) = ([Keep::new(task.k)], Vec::new(), Scratch::default());
-        Self { task, lists, best, learns, keep, kept, scratch }
+        Self { task, lists, estimator, best, learns, left, closed, keep, kept, scratch }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.left.is_empty() || !self.closed.is_empty()
+    }
+
+    /// Estimate the lists of a group.
+    fn open(&mut self, group: u32) {
+        self.estimator.lists(self.lists.groups[group as usize].lists.clone(), &mut self.left);
+    }
+
+    /// Read the most promising lists of those that were not read.
+    fn read_promising(&mut self, count: usize) {
+        if !self.closed.is_empty() {
+            let lists = |group: &Estimate| self.lists.groups[group.of as usize].lists.len();
+            let (mut first, mut known) = (0, self.left.len());
+            self.closed.sort_unstable_by(|a, b| b.promise().total_cmp(&a.promise()));
+            while first < self.closed.len() && known < AROUND * count {
+                known += lists(&self.closed[first]);
+                first += 1;
+            }
+            let groups: Vec<u32> = self.closed.drain(..first).map(|group| group.of).collect();
+            groups.into_iter().for_each(|group| self.open(group));
+        }
+        let count = count.min(self.left.len());
+        if count < self.left.len() {
+            self.left.select_nth_unstable_by(count, |a, b| b.promise().total_cmp(&a.promise()));
+        }
+        let first: Vec<Estimate> = self.left.drain(..count).collect();
+        self.read(first.into_iter());
+    }
+
+    /// Open groups until the others are expected to hold few rows that reach a score; return the highest bound of these
+    /// others and the number of such rows.
+    fn close(&mut self, score: f32, few: f32) -> (f32, f32) {
+        let mut closed = std::mem::take(&mut self.closed);
+        // Rows that a filter leaves out count too: to count them takes longer than to look at the lists.
+        let holds = |group: &Estimate| group.tail(score) * self.lists.groups[group.of as usize].rows as f32;
+        let mut holds: Vec<(f32, Estimate)> = closed.drain(..).map(|group| (holds(&group), group)).collect();
+        holds.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut upper, mut lost) = (f32::NEG_INFINITY, 0.0);
+        for (holds, group) in holds {
+            if lost + holds > few {
+                self.open(group.of);
+            } else {
+                lost += holds;
+                upper = upper.max(group.upper);
+            }
+        }
+        (upper, lost)
     }
 
     fn read(&mut self, lists: impl Iterator<Item = Estimate>) {
-        let mut chunks = lists.map(|estimate| self.lists.lists[estimate.list as usize].chunk()).peekable();
+        let mut chunks = lists.map(|estimate| self.lists.lists[estimate.of as usize].chunk()).peekable();
         while let Some(chunk) = chunks.next() {
             if let Some(next) = chunks.peek() {
                 self.task.fetch(next);

@@ -1,12 +1,19 @@
 //! Lists against the scan of all rows: what they leave out, they must say.
 
+use std::sync::{Arc, Mutex};
+
 use proptest::prelude::*;
 
+use super::super::published::Published;
+use super::super::search::begin;
 use super::super::tests::{coded, numbers, request};
 use super::super::{Codes, Request, probe_coded, top_k_batch_coded, top_k_coded};
+use super::Lists;
+use super::cluster::Means;
+use super::estimate::Estimator;
 use crate::arrays::folder::Folder;
 use crate::arrays::{ArrayFile, ArrayWriter};
-use crate::vectors::{Hits, Level, Rows};
+use crate::vectors::{Hits, Level, Rows, dot, square_distance};
 
 /// Rows around some points, with some that are equal.
 fn clustered(n: usize, d: usize, seed: usize) -> Vec<f32> {
@@ -228,4 +235,101 @@ fn lists_of_rows_whose_squares_pass_float32_open_again() {
     let opened = Codes::open(&written(&folder, |to| codes.write(to, "", 600).unwrap()), "").unwrap();
     assert_eq!(opened.lists(), codes.lists());
     equal(&by_distance(rows), &opened, rows.row(0), rows, request(5, None, Level::best()));
+}
+
+/// The codes with groups of lists, and without.
+fn grouped_and_not(codes: &Codes) -> (Codes, Codes) {
+    let published = codes.published();
+    let lists = published.lists.as_ref().unwrap();
+    let with = |groups: bool| {
+        let (means, centres) = (lists.means.to_vec(), lists.lists.clone());
+        let segments = &published.segments[..lists.segments];
+        let calibration = lists.calibration.clone();
+        let mut lists = Lists::new(lists.rows, segments, centres, means, codes.d(), calibration).unwrap();
+        if !groups {
+            lists.groups = Vec::new();
+        }
+        Codes {
+            d: codes.d,
+            distances: codes.distances,
+            appending: Mutex::default(),
+            published: Mutex::new(Arc::new(Published { lists: Some(Arc::new(lists)), ..(*published).clone() })),
+        }
+    };
+    (with(true), with(false))
+}
+
+#[test]
+fn lists_in_groups_give_the_same_exact_rows_and_miss_as_little() {
+    let (n, d) = (30_000, 24);
+    let data = clustered(n, d, 9);
+    let rows = Rows::new(&data, n, d).unwrap();
+    for make in [coded as fn(Rows<'_>) -> Codes, by_distance] {
+        let (grouped, flat) = grouped_and_not(&make(rows).arranged(rows.into(), None, false, None).unwrap());
+        let groups = |codes: &Codes| codes.published().lists.as_ref().unwrap().groups.len();
+        assert!(groups(&grouped) > 40 && groups(&flat) == 0);
+        let (mut found, mut all) = ([0; 2], 0);
+        for i in 0..100 {
+            let query: Vec<f32> = rows.row(i * 299).iter().map(|x| x * 1.02).collect();
+            let request = request(10, None, Level::best());
+            let wanted = top_k_coded(&flat, &query, rows, request).unwrap();
+            assert_eq!(top_k_coded(&grouped, &query, rows, request).unwrap(), wanted);
+            for (found, codes) in found.iter_mut().zip([&grouped, &flat]) {
+                let (hits, _) = probe_coded(codes, &query, rows, request, 0.98).unwrap();
+                *found += hits.scores.iter().filter(|score| **score >= wanted.scores[9]).count();
+            }
+            all += 10;
+        }
+        assert!(found.iter().all(|found| found * 100 >= all * 97), "{found:?} of {all}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn bounds_of_groups_hold_for_all_their_rows(
+        n in 1_200_usize..3_000, d in 1_usize..20, seed in 0_usize..1_000, distances in any::<bool>(),
+        length in prop_oneof![Just(1.0_f32), Just(1e-20), Just(1e12), Just(5e19)],
+    ) {
+        let data: Vec<f32> = clustered(n, d, seed).iter().map(|x| x * length).collect();
+        let rows = Rows::new(&data, n, d).unwrap();
+        let codes = if distances { by_distance(rows) } else { coded(rows) };
+        let codes = codes.arranged(rows.into(), None, false, Some(1)).unwrap();
+        let query: Vec<f32> = rows.row(seed % n).iter().map(|x| x * 1.5).collect();
+        let (task, _) = begin(&codes, Rows::new(&query, 1, d).unwrap(), rows.into(), request(1, None, Level::best()))
+            .unwrap().unwrap();
+        let lists = task.rows.lists.as_ref().unwrap();
+        let estimator = Estimator::new(lists, (&query, &task.queries[0]), distances, Level::best(), 1.0);
+        let groups = estimator.groups(&task.shifts);
+        prop_assert_eq!(groups.len(), lists.groups.len());
+        prop_assert!(length > 1e15 || !groups.is_empty());
+        let square = dot(&query, &query);
+        for (estimate, group) in groups.iter().zip(&lists.groups) {
+            let segment = &task.rows.segments[lists.lists[group.lists.start].segment as usize];
+            prop_assert_eq!(group.rows, segment.len());
+            for at in 0..segment.len() {
+                let row = rows.row(segment.row(at));
+                let score = if distances { (square - square_distance(&query, row)) / 2.0 } else { dot(&query, row) };
+                prop_assert!(f64::from(estimate.upper) >= score, "{} {score}", estimate.upper);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_go_to_means_as_near_as_the_nearest_where_these_are_in_groups() {
+    let (n, d) = (8_000, 24);
+    let data = clustered(n, d, 3);
+    let rows = Rows::new(&data, n, d).unwrap();
+    let all: Vec<u32> = (0..n as u32).collect();
+    let means = Means::learnt(rows.into(), &all, 40, Some(1)).unwrap();
+    let away = |homes: &[u32]| -> f64 {
+        homes.iter().enumerate().map(|(row, &home)| square_distance(rows.row(row), means.mean(home as usize))).sum()
+    };
+    let grouped = means.nearest(rows.into(), &all, Some(2)).unwrap();
+    // Fewer rows than means are compared with all of these.
+    let few = all.chunks(50).map(|part| means.nearest(rows.into(), part, Some(1)).unwrap());
+    let nearest = few.collect::<Vec<_>>().concat();
+    assert!(means.len() == 200 && grouped.len() == n);
+    assert!(away(&grouped) < 1.02 * away(&nearest), "{} {}", away(&grouped), away(&nearest));
 }
