@@ -22,6 +22,19 @@ fn definitions_have_kinds_names_and_lines() {
 }
 
 #[test]
+fn definitions_are_found_whatever_ends_the_lines() {
+    for (path, text) in [
+        ("a.py", "import os\n\nMAX = 3\nclass Policy(Base):\n    def one(self):\n        pass\n"),
+        ("a.c", "struct two {\nstatic inline int three(int a)\n{\n    return four(a);\n}\n"),
+        ("a.ts", "class One {\n  two(a: string): void {\n  }\n}\nexport const three = (a) => a;\n"),
+        ("a.sh", "one() {\n  two\n}\n"),
+    ] {
+        assert!(!defined(path, text).is_empty());
+        assert_eq!(defined(path, &text.replace('\n', "\r\n")), defined(path, text), "{path}");
+    }
+}
+
+#[test]
 fn the_common_languages_are_read() {
     let cases: &[(&str, &str, &[&str])] = &[
         (

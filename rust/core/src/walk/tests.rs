@@ -241,3 +241,12 @@ fn comments_and_empty_lines_are_no_rules() {
     let walked = walk(&folder.0, texts());
     assert_eq!((walked.files.len(), walked.problems.len()), (1, 0));
 }
+
+#[test]
+fn rules_hold_whatever_ends_their_lines() {
+    let folder = Folder::new(
+        "ends",
+        &[(".gitignore", "# all\r\n\r\nno/\r\nb.md\r\n"), ("no/a.md", ""), ("b.md", ""), ("c.md", "")],
+    );
+    assert_eq!(folder.paths(texts()), ["c.md"]);
+}
