@@ -124,6 +124,10 @@ impl Kernel {
             Self::Maddubs(token) => token.lay_out(planes.high, lines, at, len, &mut tile.codes),
             Self::Plain => {}
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Self::Dotprod(token) = self {
+            token.lay_out(planes, lines, at, len, &mut tile.codes);
+        }
         tile.has_low = false;
         let _ = (planes, lines, at, len);
     }
@@ -177,6 +181,10 @@ impl Kernel {
             Self::Vnni(token) => return token.tile_products(queries, &tile.codes, out),
             Self::AvxVnni(token) => return token.tile_products(queries, &tile.codes, out),
             Self::Maddubs(_) | Self::Plain => {}
+        }
+        #[cfg(target_arch = "aarch64")]
+        if let Self::Dotprod(token) = self {
+            return token.tile_products(queries, &tile.codes, out);
         }
         let _ = tile;
         for (query, out) in queries.iter().zip(out) {
@@ -249,7 +257,7 @@ mod tests {
                 let nothing = vec![0.0; lines * SPAN];
                 let mut coded = CodedQuery::new(&nothing, Level::best());
                 coded.lines = query.chunks(LINE).map(|c| Line(std::array::from_fn(|i| c[i] as i8 as u8))).collect();
-                coded.short = short(&coded.lines);
+                (coded.short, coded.sum) = (short(&coded.lines), query.iter().sum());
                 let (mut high, mut low) = (Vec::new(), Vec::new());
                 split(&codes.iter().map(|&code| code as u8).collect::<Vec<_>>(), |h, l| {
                     high.push(h);

@@ -18,6 +18,8 @@ mod crowd_tests;
 mod distance_tests;
 #[cfg(target_arch = "aarch64")]
 mod dotprod;
+#[cfg(target_arch = "aarch64")]
+mod dotprod_tile;
 mod file;
 mod guess;
 mod keep;
