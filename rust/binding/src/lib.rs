@@ -217,7 +217,7 @@ const _: () = {
     python_can_hold::<vectors::Sample>();
 };
 
-/// Kernels of Septet. Python code beside them relies on the interpreter lock, and `leases` on forks holding it.
+/// Kernels of Septet. A free-threaded Python turns its lock on for them: docs/free_threading.md says what is missing.
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
