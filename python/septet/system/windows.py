@@ -257,13 +257,13 @@ def _times(pid: int) -> str | None:
         return None if ctypes.get_last_error() == 87 else ""
     try:
         created, ended, kernel_time, user_time = (wintypes.FILETIME() for _ in range(4))
-        found = kernel.GetProcessTimes(
+        known = kernel.GetProcessTimes(
             wintypes.HANDLE(handle), *map(ctypes.byref, (created, ended, kernel_time, user_time))
         )
         # The id of an ended process is in use as long as a handle of it is open.
-        if found and (ended.dwLowDateTime or ended.dwHighDateTime):
+        if known and (ended.dwLowDateTime or ended.dwHighDateTime):
             return None
-        return str(created.dwHighDateTime << 32 | created.dwLowDateTime) if found else ""
+        return str(created.dwHighDateTime << 32 | created.dwLowDateTime) if known else ""
     finally:
         kernel.CloseHandle(wintypes.HANDLE(handle))
 
