@@ -55,7 +55,7 @@ class _Image:
     def _place(self, address: int) -> int:
         for _, start, size, raw in self.sections:
             if start <= address < start + size:
-                return address - start + raw
+                return int(address - start + raw)
         raise ValueError(f"nothing is at {address:#x}")
 
     def numbers(self, kind: str, address: int) -> tuple[int, ...]:

@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Windows lets nobody cut a file that is open here.
+    /// Windows refuses to cut a file that is open here.
     #[cfg(unix)]
     #[test]
     fn a_file_that_was_cut_is_an_error() {

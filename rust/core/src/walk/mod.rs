@@ -211,7 +211,7 @@ fn visit(folder: &Path, wanted: &Wanted, entry: &DirEntry, walked: &mut Walked) 
     match named {
         None if kind.is_file() => *walked.others.entry(ending(entry.file_name())).or_default() += 1,
         None => {}
-        // Of the file: a list of the folder may hold an older state of it on Windows.
+        // The file is asked: a list of the folder may hold an older state of it on Windows.
         Some(session) => match std::fs::symlink_metadata(entry.path()) {
             Ok(about) => match found(path, kind, &about, session) {
                 Ok(file) => walked.files.push(file),

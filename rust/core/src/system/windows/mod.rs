@@ -18,7 +18,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 /// Characters of the longest name of a file system, and the zero behind it.
 const SYSTEM_NAME: usize = 261;
 
-/// A map that the system guards: while a file of a local disk is mapped nobody can cut it.
+/// A map that the system guards: a file of a local disk cannot be cut while it is mapped.
 #[derive(Debug)]
 pub(crate) struct Guard;
 
@@ -43,7 +43,7 @@ fn is_remote(file: &File) -> bool {
     unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), FileRemoteProtocolInfo, room, bytes) != 0 }
 }
 
-/// Open a file that may be mapped: as long as it is open others may read, rename and remove it, and nobody writes to it.
+/// Open a file that may be mapped: as long as it is open others may read, rename and remove it, and cannot write to it.
 pub(crate) fn open_to_map(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).share_mode(FILE_SHARE_READ | FILE_SHARE_DELETE).open(path)
 }
