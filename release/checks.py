@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from release.targets import Target
     from release.wheelfile import Wheel
 
-#: What people download, in bytes. Of 3.8 million, 2.3 are compiled and 1.3 are Python; compiled for size (`opt-level =
-#: "s"`) and so slower, they would still be 3.3.
-MAX_BYTES = 4_000_000
+#: What people download, in bytes. Of 4.15 million, 2.7 are compiled, kernels for three to five levels of instructions
+#: among them, and 1.3 are Python.
+MAX_BYTES = 4_500_000
 TAG = "cp310-abi3"
 #: The only symbol that a Python module is asked for.
 ENTRY_POINT = "PyInit__core"
