@@ -29,7 +29,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -38,6 +37,7 @@ from septet.adapters.shared import Memory, both, name_of_embeddings, needs
 from septet.errors import QueryError, ReadOnly
 from septet.federation import Federation
 from septet.inputs.arguments import shown
+from septet.inputs.times import utc_time
 from septet.model.drafts import checked_attrs
 from septet.model.entry import MAX_ID_CHARS, Entry
 from septet.model.results import Results
@@ -333,6 +333,6 @@ def _parts(entry: Entry) -> dict[str, Any]:
         "namespace": namespace_of(entry.kind),
         "key": entry.attrs["key"],
         "value": entry.attrs["value"],
-        "created_at": datetime.fromtimestamp(entry.created_at, timezone.utc),
-        "updated_at": datetime.fromtimestamp(entry.updated_at, timezone.utc),
+        "created_at": utc_time(entry.created_at),
+        "updated_at": utc_time(entry.updated_at),
     }

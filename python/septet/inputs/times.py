@@ -12,6 +12,7 @@ _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
     re.ASCII,
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
@@ -67,10 +68,18 @@ class Times:
         return value
 
 
+def utc_time(epoch: float) -> datetime:
+    """Return epoch seconds as a time in UTC (`OverflowError`, `ValueError` outside years 1 to 9999).
+
+    Windows refuses `datetime.fromtimestamp` before 1970.
+    """
+    return _EPOCH + timedelta(seconds=epoch)
+
+
 def iso_time(epoch: float) -> str:
     """Return epoch seconds as ISO text in UTC; as a number of seconds where no date is so early or late."""
     try:
-        return datetime.fromtimestamp(epoch, timezone.utc).isoformat().replace("+00:00", "Z")
+        return utc_time(epoch).isoformat().replace("+00:00", "Z")
     except (OverflowError, OSError, ValueError):
         return repr(float(epoch))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from html import escape
 from typing import Any
 
 from septet.errors import SeptetError
+from septet.inputs.times import utc_time
 
 #: Characters of a passage in a table.
 PASSAGE = 160
@@ -229,7 +229,7 @@ def _faint_html(inner: str) -> str:
 
 def _day(seconds: float) -> str:
     try:
-        return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d}"
+        return f"{utc_time(seconds):%Y-%m-%d}"
     except (OverflowError, OSError, ValueError):
         return ""
 

@@ -13,11 +13,11 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import NamedTuple, Protocol
 
 from septet.errors import QueryError
 from septet.inputs.arguments import flag, shown, whole
+from septet.inputs.times import utc_time
 from septet.model.entry import CHARS_A_TOKEN, Entry
 
 #: Prefix of each line of a passage.
@@ -246,7 +246,7 @@ def _provenance(hit: _PromptHit) -> dict[str, object]:
     if entry is None:
         return {**provenance, "excerpt": True}
     try:
-        provenance["updated"] = datetime.fromtimestamp(entry.updated_at, timezone.utc).date().isoformat()
+        provenance["updated"] = utc_time(entry.updated_at).date().isoformat()
     except (OverflowError, ValueError, OSError):
         # Outside the range of dates.
         provenance["updated"] = entry.updated_at
