@@ -3,10 +3,12 @@
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from septet import Vault
+from septet._core import Lock, open_gate, shut_gate
 from septet.system import forks
 
 #: Threads search while they hold a lock that a hook takes for each fork; a child says 2 where it may not use the vault.
@@ -300,3 +302,33 @@ def test_who_writes_between_the_closing_of_connections_and_the_fork_is_told_of_t
         assert not forks.passed_gate() and open_connections() == []
         forks._in_parent()
         assert sorted(vault.search("word").ids) == ["x", "y"]
+
+
+def late_after_a_slow_read():
+    """Return True if a thread that waited 0.15 s for a fork to begin did not wait 0.1 s longer for its end."""
+    reading, begins, seen = Lock(gated=True).hold(), threading.Event(), []
+
+    def fork():
+        begins.set()
+        assert shut_gate(60)
+        time.sleep(0.1)
+        seen.append(forks.passed_gate())
+        open_gate()
+
+    def read():
+        begins.wait()
+        Lock(gated=True).hold().release()
+
+    threads = [threading.Thread(target=work) for work in (fork, read)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.15)
+    reading.release()
+    for thread in threads:
+        thread.join()
+    return seen[0]
+
+
+def test_who_waited_for_a_fork_to_begin_waits_anew_for_its_end():
+    # A busy machine may hold up the fork for longer than a reader waits.
+    assert not all(late_after_a_slow_read() for _ in range(20))

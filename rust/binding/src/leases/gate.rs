@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
@@ -21,8 +21,8 @@ static LATE: AtomicUsize = AtomicUsize::new(0);
 struct Gate {
     inside: Takers,
     forking: Option<u64>,
-    /// No thread is inside but those that entered after `PATIENCE`.
-    shut: bool,
+    /// Since then no thread is inside but those that entered after `PATIENCE`.
+    shut: Option<Instant>,
     late: usize,
     /// Number of times it was shut or opened.
     turns: u64,
@@ -30,7 +30,7 @@ struct Gate {
 
 impl Gate {
     fn turn(&mut self, shut: bool) {
-        (self.shut, self.late, self.turns) = (shut, 0, self.turns + 1);
+        (self.shut, self.late, self.turns) = (shut.then(Instant::now), 0, self.turns + 1);
         LATE.store(0, Ordering::Relaxed);
     }
 }
@@ -51,13 +51,16 @@ pub struct Pass {
 impl Pass {
     pub fn enter(py: Python<'_>) -> PyResult<Self> {
         let (gate, thread) = (gate(), me());
-        // Leave is given while the interpreter is held, as it is during a fork: so none comes in its middle.
+        // Leave is given while attached to the interpreter: a fork holds its lock or, where there is none, has stopped
+        // every attached thread between two native calls. So none comes in its middle.
         let late = gate.wait(py, None, |state, waited| {
             let elsewhere = state.forking.is_some_and(|forking| forking != thread);
-            let free = !elsewhere || waited >= PATIENCE || state.inside.0.iter().any(|taker| taker.0 == thread);
+            // Patience begins again when the gate shuts: the fork, which may be delayed, is about to come.
+            let impatient = || state.shut.map_or(waited, |shut| waited.min(shut.elapsed())) >= PATIENCE;
+            let free = !elsewhere || impatient() || state.inside.0.iter().any(|taker| taker.0 == thread);
             free.then(|| {
                 state.inside.take(thread);
-                (elsewhere && state.shut).then(|| {
+                (elsewhere && state.shut.is_some()).then(|| {
                     state.late += 1;
                     LATE.store(state.late, Ordering::Relaxed);
                     state.turns
