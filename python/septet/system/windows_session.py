@@ -85,12 +85,12 @@ def shows_colors() -> bool:
 
     kernel = ctypes.WinDLL("kernel32")
     kernel.GetStdHandle.restype = wintypes.HANDLE
-    shown = False
+    shown = True
     for number in (-11, -12):
         handle, mode = wintypes.HANDLE(kernel.GetStdHandle(number)), wintypes.DWORD()
-        # ENABLE_VIRTUAL_TERMINAL_PROCESSING
-        if kernel.GetConsoleMode(handle, ctypes.byref(mode)) and kernel.SetConsoleMode(handle, mode.value | 4):
-            shown = True
+        # ENABLE_VIRTUAL_TERMINAL_PROCESSING. What has no mode is no console, but a terminal of another kind.
+        if kernel.GetConsoleMode(handle, ctypes.byref(mode)) and not kernel.SetConsoleMode(handle, mode.value | 4):
+            shown = False
     return shown
 
 

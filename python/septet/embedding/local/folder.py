@@ -280,7 +280,7 @@ def _pooling_folder(folder: Path) -> Path:
         raise local_fault(f"{path} has a module {unsupported[0]:.80}; {supported}")
     paths = [str(module.get("path", "")) for module, kind in zip(modules, kinds) if kind == "Pooling"]
     name = paths[0] if paths else "1_Pooling"
-    if len(name) > 255 or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+    if len(name) > 255 or "\0" in name or Path(name).anchor or ".." in Path(name).parts:
         raise local_fault(f"{path} has a module at {name!r:.80}, not in a folder beside it; restore the file")
     return folder / name
 
