@@ -15,6 +15,8 @@ mod parts;
 mod places;
 mod source;
 mod table;
+#[cfg(all(test, windows))]
+mod windows_tests;
 mod write;
 
 pub use array::Array;

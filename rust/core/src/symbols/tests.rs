@@ -233,3 +233,13 @@ proptest! {
         }
     }
 }
+
+/// Elsewhere it is a name like others.
+#[cfg(windows)]
+#[test]
+fn a_file_with_the_name_of_a_device_is_read() {
+    let folder = Folder::new("device", &[("a.py", "")]);
+    std::fs::write(crate::system::to_walk(&folder.0).join("con.py"), "def one(): 1\r\n").unwrap();
+    let symbols = Symbols::scan(&folder.inventory(), None, 1_000, None);
+    assert_eq!((symbols.files(), symbols.len(), symbols.unreadable()), (2, 1, 0));
+}

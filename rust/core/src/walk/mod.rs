@@ -8,6 +8,8 @@ mod problem;
 mod rules;
 #[cfg(test)]
 mod tests;
+#[cfg(all(test, windows))]
+mod windows_tests;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use super::{Globs, Reason, Wanted, is_session, walk};
 
 /// A folder of its own for each test, removed with it.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+    pub(super) fn new(name: &str, files: &[(&str, &str)]) -> Self {
         let folder = std::env::temp_dir().join(format!("septet-walk-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         create_dir_all(&folder).unwrap();
