@@ -87,8 +87,9 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
             "septet._core",
         },
         "model/codec": set(),
-        "model/notebook": {"septet.errors"},
+        "model/notebook": {"septet.errors", "septet.inputs.times"},
         "inputs/arguments": {"septet.errors"},
+        "inputs/times": {"septet.errors", "septet.inputs.arguments"},
     }
 
     def floating(path):

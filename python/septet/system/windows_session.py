@@ -88,7 +88,7 @@ def shows_colors() -> bool:
     shown = True
     for number in (-11, -12):
         handle, mode = wintypes.HANDLE(kernel.GetStdHandle(number)), wintypes.DWORD()
-        # ENABLE_VIRTUAL_TERMINAL_PROCESSING. What has no mode is no console, but a terminal of another kind.
+        # ENABLE_VIRTUAL_TERMINAL_PROCESSING. A handle without a mode is a terminal of another kind.
         if kernel.GetConsoleMode(handle, ctypes.byref(mode)) and not kernel.SetConsoleMode(handle, mode.value | 4):
             shown = False
     return shown
