@@ -124,10 +124,11 @@ impl<'a> Estimator<'a> {
         } else {
             (middle, square.sqrt(), middle + error + square.sqrt() * extent.reach)
         };
-        // More than the roundings of these few steps.
-        let upper = upper + (upper.abs() + square + extent.square) * (16.0 * f32::EPSILON);
-        // Beyond float32 nothing is known.
-        let upper = if upper.is_nan() { f32::INFINITY } else { upper };
+        // More than the roundings of these few steps, which are absolute near zero.
+        let upper = upper + (upper.abs() + square + extent.square) * (16.0 * f32::EPSILON) + f32::MIN_POSITIVE;
+        // Beyond float32 nothing is known, and of a query whose square vanishes only distances.
+        let vanishes = !self.distances && square < f32::MIN_POSITIVE;
+        let upper = if upper.is_nan() || vanishes { f32::INFINITY } else { upper };
         let deviation = (self.scale * away * extent.spread.sqrt()).max(f32::MIN_POSITIVE);
         Estimate { of: of as u32, mean, deviation, upper }
     }

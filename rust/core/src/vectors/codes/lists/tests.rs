@@ -289,7 +289,7 @@ proptest! {
     #[test]
     fn bounds_of_groups_hold_for_all_their_rows(
         n in 1_200_usize..3_000, d in 1_usize..20, seed in 0_usize..1_000, distances in any::<bool>(),
-        length in prop_oneof![Just(1.0_f32), Just(1e-20), Just(1e12), Just(5e19)],
+        length in prop_oneof![Just(1.0_f32), Just(1e-18), Just(1e-20), Just(1e12), Just(5e19)],
     ) {
         let data: Vec<f32> = clustered(n, d, seed).iter().map(|x| x * length).collect();
         let rows = Rows::new(&data, n, d).unwrap();
