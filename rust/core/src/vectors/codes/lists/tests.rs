@@ -56,7 +56,7 @@ fn equal(plain: &Codes, lists: &Codes, query: &[f32], rows: Rows<'_>, request: R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::seeded(24))]
     #[test]
     fn lists_give_what_all_rows_give(
         n in 1_usize..3_000, d in 1_usize..20, k in 0_usize..40, seed in 0_usize..1_000, share in 1_usize..40,
@@ -285,7 +285,7 @@ fn lists_in_groups_give_the_same_exact_rows_and_miss_as_little() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::seeded(24))]
     #[test]
     fn bounds_of_groups_hold_for_all_their_rows(
         n in 1_200_usize..3_000, d in 1_usize..20, seed in 0_usize..1_000, distances in any::<bool>(),
