@@ -7,7 +7,7 @@ from contextvars import ContextVar
 import pytest
 
 from septet import CallableEmbedder, Federation, TierError, Vault
-from septet.system.threads import without_context
+from septet.system.contexts import without_context
 
 THREADS = 8
 

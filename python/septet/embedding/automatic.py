@@ -15,9 +15,9 @@ from septet.embedding.report import EmbedReport, Tally, log_report
 from septet.errors import Closed, SeptetError
 from septet.notes import Note
 from septet.store.owners import new_owner
+from septet.system.contexts import without_context
 from septet.system.forks import renew_in_children
 from septet.system.living import Living
-from septet.system.threads import without_context
 from septet.watch import log
 
 #: State of the thread: nothing to do, embedding, or waiting to retry a failure.

@@ -19,7 +19,7 @@ from septet.notes import Note
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
 from septet.sqlite.tables.files import FileRow, RootRow
-from septet.system.threads import without_context
+from septet.system.contexts import without_context
 
 if TYPE_CHECKING:
     from septet.files.report import SyncReport

@@ -24,7 +24,7 @@ from septet.files.tracking import Followed, followed_of
 from septet.inputs.arguments import called, real, shown
 from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import files
-from septet.system.threads import without_context
+from septet.system.contexts import without_context
 from septet.watch import log
 
 if TYPE_CHECKING:

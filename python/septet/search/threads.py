@@ -19,8 +19,9 @@ from septet.errors import SeptetError
 from septet.query.plan import SearchPlan
 from septet.query.refine import Deadline
 from septet.ranking.pool import EMPTY, Pool
+from septet.system.contexts import without_context
 from septet.system.forks import renew_in_children
-from septet.system.threads import call_on_thread, without_context
+from septet.system.threads import call_on_thread
 from septet.tiers.protocol import Neighbours, Overrides, Session, Tier, TierCandidates, TierFacts
 
 if TYPE_CHECKING:

@@ -23,14 +23,6 @@ MOST_WAITING = 4
 IDLE_S = 1.0
 
 
-def without_context(work: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function that calls `work`, once, without the context variables of the thread that starts it.
-
-    Free-threaded Pythons pass these to new threads: one that outlives a search would keep those of that search.
-    """
-    return partial(contextvars.Context().run, work)
-
-
 def call_on_thread(work: Callable[[], Result], name: str = THREAD_NAME) -> Future[Result]:
     """Run `work` on a new daemon thread, with the caller's context variables; return the future of its result.
 

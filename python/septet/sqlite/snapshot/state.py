@@ -18,7 +18,7 @@ from septet.sqlite.snapshot.sidecar import Sidecar
 from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables.vectors import all_spaces
-from septet.system.threads import without_context
+from septet.system.contexts import without_context
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
