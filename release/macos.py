@@ -61,11 +61,16 @@ def main() -> int:
         print("wheels for macOS are built on a Mac: its linker and its system's libraries are needed", file=sys.stderr)
         return 1
     target = MACS[platform.machine()]
-    wheel = Wheel(build(target, asked.out))
+    return built_and_checked(target, asked.out)
+
+
+def built_and_checked(target: Target, out: Path) -> int:
+    """Build the wheel of this machine in a folder, print its checks, and return 1 if one does not hold."""
+    wheel = Wheel(build(target, out))
     faults = faults_of(wheel, expected_of(target, [runtime()]))
     print(wheel.path)
-    for name, found in faults.items():
-        print(f"{name}: {'; '.join(found) or 'holds'}")
+    for name, reasons in faults.items():
+        print(f"{name}: {'; '.join(reasons) or 'holds'}")
     return int(any(faults.values()))
 
 

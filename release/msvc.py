@@ -7,11 +7,8 @@ import platform
 import sys
 from pathlib import Path
 
-from release.build import expected_of
-from release.checks import faults_of
-from release.macos import build, runtime
+from release.macos import built_and_checked
 from release.targets import ROOT, WINDOWS
-from release.wheelfile import Wheel
 
 __all__ = ["main"]
 
@@ -27,13 +24,7 @@ def main() -> int:
     if sys.platform != "win32":
         print("wheels for Windows are built on it; `make test-windows` builds one for tests by mingw", file=sys.stderr)
         return 1
-    target = MACHINES[platform.machine()]
-    wheel = Wheel(build(target, asked.out))
-    faults = faults_of(wheel, expected_of(target, [runtime()]))
-    print(wheel.path)
-    for name, found in faults.items():
-        print(f"{name}: {'; '.join(found) or 'holds'}")
-    return int(any(faults.values()))
+    return built_and_checked(MACHINES[platform.machine()], asked.out)
 
 
 if __name__ == "__main__":

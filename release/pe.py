@@ -1,4 +1,4 @@
-"""What a DLL of Windows asks of the machine that loads it, and what it shows it."""
+"""Imports, exports and sections of a Windows DLL."""
 
 from __future__ import annotations
 

@@ -157,8 +157,8 @@ def _method(path: str, verb: str, operation: Schema, schemas: dict[str, Schema],
     if len(signature) > WIDTH:
         each = "".join(f"    {part},\n" for part in arguments)
         signature = f"  {_name(operation)}(\n{each}  ): {returned} {{\n"
-    said = _comment(f"{operation['summary']} `{verb.upper()} {path}`", "  ")
-    return f"{said}{signature}    return this.{call}({place}, {{ {', '.join(parts)} }}, options);\n  }}\n"
+    comment = _comment(f"{operation['summary']} `{verb.upper()} {path}`", "  ")
+    return f"{comment}{signature}    return this.{call}({place}, {{ {', '.join(parts)} }}, options);\n  }}\n"
 
 
 def _body(sent: str, schema: Schema, schemas: dict[str, Schema]) -> str:
@@ -194,9 +194,9 @@ def _errors() -> str:
     )
     for kind in kinds[1:]:
         base = next(parent for parent in kind.__bases__ if issubclass(parent, errors.SeptetError))
-        said = _comment((kind.__doc__ or "").split("\n\n")[0])
+        comment = _comment((kind.__doc__ or "").split("\n\n")[0])
         out.append(
-            f"{said}export class {kind.__name__} extends {base.__name__} {{\n"
+            f"{comment}export class {kind.__name__} extends {base.__name__} {{\n"
             f'  static override readonly code: string = "{kind.code}";\n}}\n'
         )
     out.append(

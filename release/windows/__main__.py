@@ -61,13 +61,13 @@ def tests(wine: Wine, python: Interpreter, words: list[str]) -> tuple[list[Row],
         for name, report in came.failed.items():
             print(f"FAILED {name}\n{report}", flush=True)
     left = suite.left_out_tests(place.folder)
-    rows = [(f"tests/{name}", _said(count), f"{seconds[name]} s") for name, count in counts.items()]
+    rows = [(f"tests/{name}", _summary(count), f"{seconds[name]} s") for name, count in counts.items()]
     total = sum(counts.values(), Counter[str]())
     print(f"\n{table(('left out because', 'files', 'tests of other files'), _reasons(left_files, left))}")
-    return [*rows, ("Python tests", _said(total), f"{sum(seconds.values())} s of processes")], held
+    return [*rows, ("Python tests", _summary(total), f"{sum(seconds.values())} s of processes")], held
 
 
-def _said(count: Counter[str]) -> str:
+def _summary(count: Counter[str]) -> str:
     names = (("passed", "passed"), ("failure", "failed"), ("error", "errors"), ("skipped", "skipped themselves"))
     return ", ".join(f"{count[key]} {name}" for key, name in names if count[key] or key == "passed")
 
@@ -77,16 +77,16 @@ def _reasons(files: Counter[str], single: Counter[str]) -> list[Row]:
 
 
 def timed(what: str, do: object) -> Row:
-    """Do a step, print what came of it, and return its row; a failure is kept as one."""
+    """Do a step, print its outcome, and return its row; a failure is kept as one."""
     began = time.monotonic()
     try:
-        said = do()  # type: ignore[operator]
+        outcome = do()  # type: ignore[operator]
     except (FailedError, ToolchainError) as failed:
         print(failed)
-        said = "FAILED, see above"
+        outcome = "FAILED, see above"
     took = f"{time.monotonic() - began:.0f} s"
-    print(f"{what}: {said} ({took})", flush=True)
-    return what, said, took
+    print(f"{what}: {outcome} ({took})", flush=True)
+    return what, outcome, took
 
 
 def main() -> int:
@@ -112,7 +112,7 @@ def main() -> int:
         more, held = tests(wine, python, asked.files)
         rows += more
     print(f"\n{table(('what ran', 'result', 'time'), rows)}")
-    return not held or any("FAILED" in said for _, said, _ in rows)
+    return not held or any("FAILED" in outcome for _, outcome, _ in rows)
 
 
 if __name__ == "__main__":

@@ -46,10 +46,10 @@ def core_tests(wine: Wine, folder: Path) -> str:
     env = {**PROFILE, **_environment(wine, folder / "cargo")}
     listed = run([*build, "--", "--list"], cwd=ROOT, env=env)
     there = len(re.findall(r": test\r?$", listed, re.MULTILINE))
-    said = run(build, cwd=ROOT, env=env)
-    result = RESULT.search(said)
+    output = run(build, cwd=ROOT, env=env)
+    result = RESULT.search(output)
     if result is None or not there or int(result[2]) + int(result[4]) != there:
-        raise FailedError(f"{there} tests are listed, but this ran:\n{said[-2000:]}")
+        raise FailedError(f"{there} tests are listed, but this ran:\n{output[-2000:]}")
     return f"{result[2]} of {there} passed"
 
 

@@ -52,7 +52,7 @@ class Interpreter(NamedTuple):
 
     @property
     def program(self) -> Path:
-        """What to start."""
+        """The program to start."""
         return self.folder / "python.exe"
 
     @property
@@ -114,7 +114,7 @@ def _pip(command: str, *words: str | Path) -> None:
 
 def wheel_in(folder: Path) -> Path:
     """The wheel for Windows on x86-64 in a folder."""
-    found = sorted(folder.glob("*win_amd64.whl"))
-    if len(found) != 1:
-        raise FailedError(f"{folder} holds {len(found)} wheels for Windows on x86-64")
-    return found[0]
+    wheels = sorted(folder.glob("*win_amd64.whl"))
+    if len(wheels) != 1:
+        raise FailedError(f"{folder} holds {len(wheels)} wheels for Windows on x86-64")
+    return wheels[0]

@@ -36,7 +36,7 @@ OPTIONS = (
 
 
 class Came(NamedTuple):
-    """What came of one process."""
+    """The outcome of one process."""
 
     files: tuple[str, ...]
     counts: Counter[str]
@@ -100,10 +100,10 @@ def came_of(files: tuple[str, ...], report: Path, ended: Ended, seconds: float) 
 
 def test_files(chosen: Sequence[str] = ()) -> tuple[list[str], Counter[str]]:
     """The files of tests to run, and the number of those left out as a whole, by reason."""
-    found = sorted(
+    paths = sorted(
         itertools.chain.from_iterable((ROOT / "tests" / folder).glob("test_*.py") for folder in FOLDERS),
     )
-    files = [path.relative_to(ROOT).as_posix() for path in found]
+    files = [path.relative_to(ROOT).as_posix() for path in paths]
     if chosen:
         files = [file for file in files if any(word in file for word in chosen)]
     whole = {file: leaving.reason(file) for file in files}
@@ -118,5 +118,5 @@ def left_out_tests(folder: Path) -> Counter[str]:
 
 
 def jobs() -> int:
-    """How many processes run side by side."""
+    """The number of processes that run side by side."""
     return min(os.cpu_count() or 1, 4)

@@ -16,8 +16,8 @@ UNIX = re.compile(r"import fcntl|import resource|os\.fork|SIGPIPE|O_NOFOLLOW|O_N
 
 
 def imported_on(platform):
-    told = f"import sys; sys.platform = {platform!r}; import septet; print('imported')"
-    return subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=False)
+    program = f"import sys; sys.platform = {platform!r}; import septet; print('imported')"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 
 def test_importing_the_package_on_macos_is_no_error():
