@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
     from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder
     from septet.embedding.local.folder import ModelLocation as ModelLocation, local_models as local_models
+    from septet.embedding.local.reranker import LocalReranker as LocalReranker
     from septet.embedding.providers.embedders import (
         GeminiEmbedder as GeminiEmbedder,
         OllamaEmbedder as OllamaEmbedder,
@@ -70,6 +71,7 @@ else:
         "function": "CallableEmbedder Function",
         "local.embedder": "LocalEmbedder",
         "local.folder": "ModelLocation local_models",
+        "local.reranker": "LocalReranker",
         "options": "EmbeddingOptions",
         "providers.embedders": ("GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"),
         "report": "EmbedEstimate EmbedReport",
