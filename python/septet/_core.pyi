@@ -917,9 +917,7 @@ class Encoder:
     #: The number of components of a vector.
     dimensions: int
     def encode(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
-        """Return the unit vectors ``(n, d)`` of texts.
-
-        A text whose vector has no direction, or a component that is no number, gets zeros.
+        """Return the unit vectors ``(n, d)`` of texts; zeros for those without a direction, or with NaN.
 
         Args:
             words: shape ``(t, d)``: the vectors of the texts' tokens, one text behind the other.
@@ -928,6 +926,8 @@ class Encoder:
 
         A ValueError for lengths that do not fit, a text without tokens or with more than there are positions.
         """
+    def hidden(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
+        """Return the vectors ``(t, d)`` of all tokens after the last layer, for a head; see `encode`."""
 
 # -- fusion ----------------------------------------------------------------------------------------------------------
 

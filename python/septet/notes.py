@@ -45,6 +45,7 @@ Codes and their meanings:
 ``query_cut``               the query is too long; its last terms were dropped
 ``query_too_vague``         the query has only stop words, which the profile does not search for
 ``reranker_failed``         the reranker returned no usable scores in time; hits are ordered by score
+``reranker_late``           the reranker scored only the first hits in time; they come first
 ``rows_left_out``           some rows are damaged or written by another program; they were skipped
 ``sidecar_damaged``         a file of the sidecar was damaged; it is rebuilt
 ``space_incomplete``        some entries have no vector of the model yet
@@ -118,6 +119,7 @@ NoteCode: TypeAlias = Literal[
     "query_cut",
     "query_too_vague",
     "reranker_failed",
+    "reranker_late",
     "rows_left_out",
     "sidecar_damaged",
     "space_incomplete",
@@ -155,6 +157,7 @@ DEGRADING: frozenset[NoteCode] = frozenset(
         "other_model",
         "query_cut",
         "reranker_failed",
+        "reranker_late",
         "rows_left_out",
         "space_incomplete",
         "tier_failed",

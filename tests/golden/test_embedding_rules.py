@@ -18,13 +18,13 @@ from septet.embedding import embedder_from
 from septet.embedding.batching import group
 from septet.embedding.choose import configured_models
 from septet.embedding.config import config_of
+from septet.embedding.embedder import estimate_tokens
 from septet.embedding.pipeline import MAX_FAILURES
 from septet.embedding.providers.formats import (
     GEMINI,
     OPENAI,
     VOYAGE_MODEL,
     GeminiFormat,
-    estimate_tokens,
     pieces,
     split_bytes,
     voyage_limits,

@@ -239,6 +239,40 @@ def test_a_reranker_that_is_late_leaves_the_order(ducks, own_s, timeout_s):
     gate.set()
 
 
+@pytest.mark.parametrize("scored", [1, 3])
+def test_what_a_late_reranker_has_scored_comes_first(ducks, scored):
+    gate, usual = threading.Event(), ducks.search("ducks", limit=20)
+
+    def slow(query, hits):
+        yield from range(scored)
+        gate.wait(60)
+        yield from range(len(hits) - scored)
+
+    found = ducks.search("ducks", limit=20, rerank=Reranking(slow, timeout_s=0.3))
+    gate.set()
+    assert found.ids == [*usual.ids[:scored][::-1], *usual.ids[scored:]]
+    assert [n.code for n in found.notes] == ["reranker_late"] and found.degraded
+    assert f"scored {scored} of" in found.notes[0].cause
+    assert [hit.raw["reranker"] for hit in found if "reranker" in hit.raw] == list(range(scored))[::-1]
+
+
+def test_a_late_reranker_is_not_asked_for_more(ducks):
+    gate, taken = threading.Event(), []
+
+    def slow(query, hits):
+        for number in range(len(hits)):
+            taken.append(number)
+            yield 1.0
+            gate.wait(60)
+
+    ducks.search("ducks", limit=5, rerank=Reranking(slow, timeout_s=0.2))
+    gate.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("septet-reranker"):
+            thread.join(30)
+    assert len(taken) <= 2
+
+
 def test_numbers_of_numpy_are_scores(ducks):
     found = ducks.search("ducks", limit=1, rerank=lambda query, hits: np.array(by_rank(query, hits), np.float32))
     assert found.ids == ["d7"]

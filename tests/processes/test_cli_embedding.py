@@ -116,19 +116,20 @@ def test_embed_gives_every_text_its_vector_and_says_how_many(filled):
     assert done.stderr == "embedded 3 texts with voyage/small (8 dimensions); none lacks a vector\n"
     again = filled("embed", "--json")
     told = json.loads(again.stdout)
-    assert set(told) == {
-        "model",
-        "dimensions",
-        "embedded",
-        "cached",
-        "failed",
-        "missing",
-        "elsewhere",
-        "requests",
-        "notes",
-        "earlier",
-    }
+    fields = "model dimensions embedded cached failed missing elsewhere requests notes earlier estimate"
+    assert set(told) == set(fields.split())
     assert (told["model"], told["embedded"], told["missing"], told["notes"]) == ("voyage/small", 0, 0, [])
+
+
+def test_a_dry_run_tells_tokens_requests_and_cost_and_sends_nothing(filled, server):
+    done = filled("embed", "--dry-run")
+    assert (done.returncode, server.requests) == (0, [])
+    assert re.fullmatch(
+        r"would embed 3 texts with voyage/small: about \d+ tokens in 1 request; the price is unknown\n", done.stderr
+    )
+    priced = json.loads(filled("embed", "--dry-run", "--json", "--provider", "openai", OPENAI_API_KEY=KEY).stdout)
+    assert 0 < priced["estimate"]["cost_usd"] < 0.01 and priced["embedded"] == 0
+    assert "embedded 3 texts" in filled("embed").stderr
 
 
 def test_vaults_share_the_cache_of_their_user(filled, server):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from embedding_server import text_rows
 from septet.embedding import OpenAICompatibleEmbedder
 from septet.embedding.batching import group
-from septet.embedding.providers.formats import Limits, batches, estimate_tokens, pieces, split_bytes
+from septet.embedding.embedder import estimate_tokens
+from septet.embedding.providers.formats import Limits, batches, pieces, split_bytes
 from septet.net.client import IO
 
 SIZES = st.lists(st.integers(0, 50), max_size=40)

@@ -37,22 +37,28 @@ class Bert:
 
     def embed(self, texts: list[list[int]], pooling: str = "mean") -> Array:
         """Return the unit vectors ``(n, d)`` of texts given as token ids, padded to the longest."""
-        width = max(map(len, texts))
-        ids = np.array([[*text, *[0] * (width - len(text))] for text in texts])
-        mask = np.array([[1] * len(text) + [0] * (width - len(text)) for text in texts], bool)
-        x = self._tokens(ids)
-        for number in range(self.layers):
-            x = self._layer(x, mask, LAYER.format(number))
-        rows = _pool(x, mask, pooling)
+        mask = _padded([[1] * len(text) for text in texts]).astype(bool)
+        rows = _pool(self._run(texts, mask), mask, pooling)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    def _tokens(self, ids: NDArray[np.int64]) -> Array:
+    def hidden(self, texts: list[list[int]], types: list[list[int]] | None = None) -> list[Array]:
+        """Return the vectors ``(t, d)`` of each text's tokens after the last layer; all of the first type if None."""
+        mask = _padded([[1] * len(text) for text in texts]).astype(bool)
+        return [rows[: len(text)] for rows, text in zip(self._run(texts, mask, types), texts)]
+
+    def _run(self, texts: list[list[int]], mask: NDArray[np.bool_], types: list[list[int]] | None = None) -> Array:
+        x = self._tokens(_padded(texts), 0 if types is None else _padded(types))
+        for number in range(self.layers):
+            x = self._layer(x, mask, LAYER.format(number))
+        return x
+
+    def _tokens(self, ids: NDArray[np.int64], types: NDArray[np.int64] | int) -> Array:
         w = self.weights
         first = self.first_position
         x = w["embeddings.word_embeddings.weight"][ids]
         x = x + w["embeddings.position_embeddings.weight"][first : first + ids.shape[1]]
         if "embeddings.token_type_embeddings.weight" in w:
-            x = x + w["embeddings.token_type_embeddings.weight"][0]
+            x = x + w["embeddings.token_type_embeddings.weight"][types]
         return self._norm(x, "embeddings.LayerNorm")
 
     def _layer(self, x: Array, mask: NDArray[np.bool_], at: str) -> Array:
@@ -82,6 +88,11 @@ class Bert:
         x = x - x.mean(axis=-1, keepdims=True)
         x /= np.sqrt((x * x).mean(axis=-1, keepdims=True) + x.dtype.type(self.epsilon))
         return x * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+
+def _padded(rows: list[list[int]]) -> NDArray[np.int64]:
+    width = max(map(len, rows))
+    return np.array([[*row, *[0] * (width - len(row))] for row in rows])
 
 
 def gelu(x: Array) -> Array:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from twins.bert import LAYER, Bert
 
-D, WIDTH, HEADS, LAYERS, WORDS, POSITIONS = 8, 16, 2, 2, 30, 20
+D, WIDTH, HEADS, LAYERS, WORDS, POSITIONS, PROJECTED = 8, 16, 2, 2, 30, 20, 6
 VOCABULARY = {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3} | {chr(ord("a") + i): 4 + i for i in range(26)}
 
 #: DistilBERT's own names.
@@ -31,11 +31,14 @@ AFTER_PADDING = ("roberta", "xlm-roberta", "camembert")
 
 @dataclass(frozen=True)
 class Tiny:
-    """What to write: the defaults are a BERT."""
+    """What to write: the defaults are a BERT without a head."""
 
     kind: str = "bert"
     dtype: str = "F32"
     prefix: str = ""
+    #: ``classifier`` for a cross-encoder, ``linear`` for late interaction.
+    head: str = ""
+    classes: int = 1
 
     def weights(self) -> dict[str, np.ndarray]:
         """Return the weights, named as a BERT's."""
@@ -59,6 +62,23 @@ class Tiny:
             for name in ("attention.output.LayerNorm", "output.LayerNorm"):
                 shapes |= {f"{at}{name}.weight": (D,), f"{at}{name}.bias": (D,)}
         return {name: self._rounded(_numbers(shape, seed)) for seed, (name, shape) in enumerate(shapes.items())}
+
+    def of_head(self) -> dict[str, np.ndarray]:
+        """Return the weights of the head by their names in the file."""
+        if self.head == "linear":
+            return {"linear.weight": _numbers((PROJECTED, D), 90)}
+        if not self.head:
+            return {}
+        before, last = {
+            "bert": (f"{self.prefix}pooler.dense", "classifier"),
+            "distilbert": ("pre_classifier", "classifier"),
+        }.get(self.kind, ("classifier.dense", "classifier.out_proj"))
+        return {
+            f"{before}.weight": _numbers((D, D), 91),
+            f"{before}.bias": _numbers((D,), 93),
+            f"{last}.weight": _numbers((self.classes, D), 95),
+            f"{last}.bias": _numbers((self.classes,), 97),
+        }
 
     def twin(self) -> Bert:
         """Return the model that computes what the folder should."""
@@ -96,11 +116,12 @@ class Tiny:
     def file(self) -> bytes:
         """Return the weights as the bytes of a safetensors file."""
         header, parts, at = {}, [], 0
-        for key, value in self.weights().items():
+        named = {self.prefix + self._named(key): value for key, value in self.weights().items()}
+        for key, value in (named | self.of_head()).items():
             bits = value.view("<u4") >> 16 if self.dtype == "BF16" else value
             part = bits.astype({"F32": "<f4", "F16": "<f2", "BF16": "<u2"}[self.dtype]).tobytes()
             span = [at, at + len(part)]
-            header[self.prefix + self._named(key)] = {"dtype": self.dtype, "shape": value.shape, "data_offsets": span}
+            header[key] = {"dtype": self.dtype, "shape": value.shape, "data_offsets": span}
             parts.append(part)
             at = span[1]
         head = json.dumps(header).encode()

@@ -109,6 +109,7 @@ _SEARCH: Mapping[str, tuple[Any, tuple[str, ...], str | None]] = {
     "min_confidence": (float | None, ("--min-confidence",), None),
     "max_tokens": (int | None, ("--max-tokens",), None),
     "diversity": (float | None, ("--diversity",), "0..1"),
+    "rerank": (str | None, ("--rerank",), "FOLDER"),
     "timeout_s": (float | None, ("--timeout",), "SECONDS"),
     "include_memories": (bool, ("--memories",), None),
 }
@@ -117,11 +118,12 @@ _HELP = {
     "prefix": "The last word of the query matches as a prefix.",
     "type": "Only this type.",
     "severity": "Only critical, warning or suggestion.",
+    "rerank": "A local model that rescores the best hits: a folder or an installed package.",
 }
 #: Flags that are fields of ``where`` in Python.
 _WHERE = ("type", "severity")
 #: Options of a search that the command line does not offer.
-LEFT_OUT = frozenset("as_of facets group_by kinds query_vector model legs tiers rerank words".split())
+LEFT_OUT = frozenset("as_of facets group_by kinds query_vector model legs tiers words".split())
 
 
 #: Single-valued fields: several values of an option are alternatives.

@@ -22,6 +22,7 @@ from septet.embedding.embedder import (
     Kind as Kind,
     Pooling as Pooling,
     SpaceIdentity as SpaceIdentity,
+    Usage as Usage,
     space_name as space_name,
 )
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from septet.embedding.function import CallableEmbedder as CallableEmbedder, Function as Function
     from septet.embedding.local.embedder import LocalEmbedder as LocalEmbedder
     from septet.embedding.local.folder import ModelLocation as ModelLocation, local_models as local_models
+    from septet.embedding.local.reranker import LocalReranker as LocalReranker
     from septet.embedding.providers.embedders import (
         GeminiEmbedder as GeminiEmbedder,
         OllamaEmbedder as OllamaEmbedder,
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
         VoyageEmbedder as VoyageEmbedder,
     )
     from septet.embedding.options import EmbeddingOptions as EmbeddingOptions
-    from septet.embedding.report import EmbedReport as EmbedReport
+    from septet.embedding.report import EmbedEstimate as EmbedEstimate, EmbedReport as EmbedReport
 else:
     from septet.system.late import loaded_late
 
@@ -63,14 +65,15 @@ else:
         "cache": "CacheNamespace EmbeddingCache",
         "choose": "embedder_from",
         "config": "ConfigLike EmbeddingConfig ProviderName",
-        "embedder": "Embedder Kind Pooling SpaceIdentity space_name",
+        "embedder": "Embedder Kind Pooling SpaceIdentity Usage space_name",
         "embeddings": "CacheLike EmbedderLike",
         "fallback": "FallbackEmbedder",
         "function": "CallableEmbedder Function",
         "local.embedder": "LocalEmbedder",
         "local.folder": "ModelLocation local_models",
+        "local.reranker": "LocalReranker",
         "options": "EmbeddingOptions",
         "providers.embedders": ("GeminiEmbedder OllamaEmbedder OpenAICompatibleEmbedder OpenAIEmbedder VoyageEmbedder"),
-        "report": "EmbedReport",
+        "report": "EmbedEstimate EmbedReport",
     }
     __all__, __getattr__, __dir__ = loaded_late(__name__, _NAMES)

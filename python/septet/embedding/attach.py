@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -12,6 +13,7 @@ from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import WITHOUT, QueryEmbedder
 from septet.embedding.query.selection import SpaceSelection
 from septet.errors import SeptetError
+from septet.model.results import Reranking
 from septet.model.vector import QueryVector
 from septet.notes import Note
 from septet.query.plan import QueryEmbedding, SearchPlan
@@ -157,3 +159,18 @@ def _answers(
         return {model: embedder.embed(text, kind, within_s) for model, embedder in embedders.items()}
     # In parallel: all share one deadline.
     return dict(zip(embedders, pool.map(lambda embedder: embedder.embed(text, kind, within_s), embedders.values())))
+
+
+def loaded_reranker(rerank: object) -> object:
+    """Return the option ``rerank`` of a search with the folder of a local model replaced by its reranker.
+
+    Raises:
+        EmbeddingConfigError: the folder has no usable model.
+    """
+    source = rerank.function if isinstance(rerank, Reranking) else rerank
+    if not isinstance(source, (str, os.PathLike)):
+        return rerank
+    from septet.embedding.local.reranker import reranker_of
+
+    reranker = reranker_of(os.fsdecode(source))
+    return rerank._replace(function=reranker) if isinstance(rerank, Reranking) else reranker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -81,6 +82,51 @@ def batch_tokens_of(embedder: Embedder) -> int | None:
     """Return an embedder's property ``batch_tokens``; None without a valid one. See `Batching`."""
     tokens = getattr(embedder, "batch_tokens", None)
     return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+class Usage(NamedTuple):
+    """The consumption of a provider by texts.
+
+    An embedder may have a method ``usage(texts, batch=False)``, which returns that of documents: by single requests, or
+    by the provider's batch API.
+
+    Attributes:
+        tokens: of all texts; see `EmbedEstimate`.
+        requests: to the provider.
+        cost_usd: list price in US dollars; None if it is unknown.
+        prices_of: the month of the price, such as ``2026-05``; None without one.
+    """
+
+    tokens: int
+    requests: int
+    cost_usd: float | None = None
+    prices_of: str | None = None
+
+    def plus(self, other: Usage) -> Usage:
+        """Return the sum; its cost is unknown if one of both is."""
+        known = self.cost_usd is not None and other.cost_usd is not None
+        cost_usd = self.cost_usd + other.cost_usd if known else None  # type: ignore[operator]
+        return Usage(self.tokens + other.tokens, self.requests + other.requests, cost_usd, self.prices_of)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return an estimate of a text's tokens, too high rather than too low.
+
+    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. If an estimate is
+    too low, the provider refuses the request, and the batch is split.
+    """
+    size = len(text.encode("utf-8", "replace"))
+    ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
+    return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
+
+
+def usage_of(embedder: Embedder, texts: Sequence[str], *, batch: bool) -> Usage:
+    """Return an embedder's usage by documents; without a method ``usage``, one call and the estimated tokens."""
+    usage = getattr(embedder, "usage", None)
+    if callable(usage):
+        result: Usage = usage(texts, batch=batch)
+        return result
+    return Usage(sum(map(estimate_tokens, texts)), min(1, len(texts)))
 
 
 @dataclass(frozen=True, slots=True)

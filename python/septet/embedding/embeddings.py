@@ -155,9 +155,7 @@ class Embeddings:
         Raises:
             EmbeddingConfigError: the vault has no embedder; the message gives the reason.
         """
-        if self._automatic is None:
-            reasons = "; ".join(n.cause for n in self.faults)
-            raise EmbeddingConfigError(reasons or "the vault has no embedder: open it with embedder=")
+        automatic = self._required()
         tally, before = Tally(), self._runs.covered()
         if batch:
             from septet.embedding.batch.jobs import batch_jobs_of
@@ -171,12 +169,32 @@ class Embeddings:
             else:
                 cause = f"{self._runs.first.model} has no known batch API: texts are embedded request by request"
                 tally.remarks.append(Note("no_batch_api", cause, "leave out batch=True"))
-        with self._automatic.taken_over() as gained:
+        with automatic.taken_over() as gained:
             tally.add(gained)
             report, _ = self._runs.run(progress=progress, tally=tally, explicit=True)
         report = self._runs.with_gained(report, before)
         log_report(report, self._store.path)
         return report
+
+    def estimate(self, progress: Callable[[int, int], None] | None, *, batch: bool = False) -> EmbedReport:
+        """Return the report of a dry run by the first model. Sends and writes nothing.
+
+        Args:
+            batch: estimate the price of the provider's batch API.
+
+        Raises:
+            EmbeddingConfigError: the vault has no embedder; the message gives the reason.
+        """
+        from septet.embedding.estimate import estimate
+
+        self._required()
+        return estimate(self._runs.first, progress, batch=batch)
+
+    def _required(self) -> Automatic:
+        if self._automatic is None:
+            reasons = "; ".join(n.cause for n in self.faults)
+            raise EmbeddingConfigError(reasons or "the vault has no embedder: open it with embedder=")
+        return self._automatic
 
     def run_ahead(self, stopped: Callable[[], bool], *, wait_s: float, skip: Collection[str] = ()) -> Tally | None:
         """Embed staged texts by the first model that answers, and return the counters of the run.

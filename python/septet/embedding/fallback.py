@@ -14,12 +14,14 @@ from septet.embedding.embedder import (
     Kind,
     Pooling,
     SpaceIdentity,
+    Usage,
     batch_tokens_of,
     check_embedder,
     checked_call,
     checked_texts,
     name_of,
     pooling_of,
+    usage_of,
 )
 from septet.embedding.rows import BadVector
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
@@ -103,6 +105,10 @@ class FallbackEmbedder:
         """
         (text,) = checked_texts([text])
         return any(embedder.is_long(text) for embedder in self._embedders if pooling_of(embedder) is not None)  # type: ignore[attr-defined]
+
+    def usage(self, texts: Sequence[str], *, batch: bool = False) -> Usage:
+        """Return the first embedder's usage by documents; see `Usage`."""
+        return usage_of(self._embedders[0], texts, batch=batch)
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

@@ -171,18 +171,10 @@ class Pipeline:
         self, tally: Tally, owner: str, stopped: Callable[[], bool], skip: Collection[str], batch_s: float | None
     ) -> Iterator[list[tuple[str, str]]]:
         """Yield claimed batches, in passes over the hashes, until a pass claims nothing."""
-        batching = self.of_embedder
         after, any_claimed = "", False
         while not stopped():
             with self.store.reading() as read:
-                space = self.space(read, tally)
-                beside = self.beside(read)
-                most = self._pace.most(batching.texts, batch_s)
-                page = read.tables.texts.missing(
-                    read, space, memories=self.memories, beside=beside, after=after, limit=most
-                )
-                # The next page contains the remaining texts.
-                page = page[: batching.first([text for _, text in page])]
+                page = self.next_batch(read, tally, after, batch_s)
                 claimed = read.tables.claims.claimed(read, self.model, owner, [key for key, _ in page], self.clock())
             if not page:
                 if not any_claimed:
@@ -196,6 +188,22 @@ class Pipeline:
             if own_keys:
                 any_claimed = True
                 yield [(key, text) for key, text in page if key in own_keys]
+
+    def next_batch(
+        self, read: Reading, tally: Tally, after: str, batch_s: float | None = None
+    ) -> list[tuple[str, str]]:
+        """Return the missing texts of one batch, those with hashes beyond `after`, claimed or not."""
+        batching, space = self.of_embedder, self.space(read, tally)
+        page = read.tables.texts.missing(
+            read,
+            space,
+            memories=self.memories,
+            beside=self.beside(read),
+            after=after,
+            limit=self._pace.most(batching.texts, batch_s),
+        )
+        # The next batch contains the remaining texts.
+        return page[: batching.first([text for _, text in page])]
 
     def claim(self, tally: Tally, owner: str, keys: Sequence[str]) -> list[str]:
         """Claim texts by hash. Return the claimed hashes without a vector."""
@@ -351,9 +359,7 @@ class Pipeline:
             space = self.space(read, tally)
             missing = self.count_missing(read, space)
             in_jobs = read.tables.jobs.count_texts(read, self.model)
-        notes = tally.notes()
-        if in_jobs:
-            notes.append(Note("in_jobs", f"{in_jobs} texts are in batch jobs", "embed(batch=True) collects them"))
+        notes = [*tally.notes(), *job_notes(in_jobs)]
         elsewhere = missing - len(tally.failed) - in_jobs
         if elsewhere > 0 and tally.stopped_by is None:
             cause = f"{elsewhere} texts were just written, or another process is embedding them"
@@ -368,3 +374,8 @@ class Pipeline:
             requests=tally.requests,
             notes=(*notes, *(() if self.cache is None else self.cache.notes)),
         )
+
+
+def job_notes(texts: int) -> list[Note]:
+    """Return a note about texts in batch jobs, if there are any."""
+    return [Note("in_jobs", f"{texts} texts are in batch jobs", "embed(batch=True) collects them")] if texts else []

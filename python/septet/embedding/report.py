@@ -11,6 +11,28 @@ from septet.watch import log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedEstimate(Plain):
+    """The work of a run that has not begun.
+
+    Attributes:
+        texts: texts that the embedder would get.
+        cached: texts whose vectors are in the cache; 0 while the dimension is unknown.
+        tokens: of the texts, prefixes included. A local model's tokenizer counts them; others are estimated from the
+            characters, rather too high: prose has about a quarter fewer.
+        requests: to the provider, without its batch API; 0 for a local model.
+        cost_usd: list price of the tokens in US dollars, without taxes and free allowances; None if it is unknown.
+        prices_of: the month of the price; None without one.
+    """
+
+    texts: int
+    cached: int
+    tokens: int
+    requests: int
+    cost_usd: float | None
+    prices_of: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedReport(Plain):
     """The result of a run. Counts texts, not entries: entries with the same text share one vector.
 
@@ -26,6 +48,7 @@ class EmbedReport(Plain):
             `septet.Vault.embed` counts them.
         notes: causes of failures, and other remarks.
         earlier: the reports of the models that failed before this one.
+        estimate: the work of a run; None unless it is a dry run.
     """
 
     model: str
@@ -38,6 +61,7 @@ class EmbedReport(Plain):
     elsewhere: int = 0
     notes: tuple[Note, ...] = ()
     earlier: tuple[EmbedReport, ...] = ()
+    estimate: EmbedEstimate | None = None
 
     @property
     def complete(self) -> bool:

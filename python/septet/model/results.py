@@ -11,6 +11,8 @@ from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, Entry, Shown, Tabul
 from septet.notes import DEGRADING, Note
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from septet.model.fields import Severity, Trust
     from septet.model.matches import Match
     from septet.model.pages import Facets
@@ -146,24 +148,25 @@ class Hit(Shown):
 class Reranker(Protocol):
     """Rescores hits: a function of the query and whole hits, best first, that returns a number per hit, best highest.
 
-    It runs on a separate thread, for at most 10 s, after the vaults are released: it may read them. For a
-    cross-encoder: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``.
+    It runs on a separate thread, for at most 10 s, after the vaults are released: it may read them. For a model of
+    another library: ``lambda query, hits: model.predict([(query, hit.entry.description) for hit in hits])``;
+    `septet.embedding.LocalReranker` runs one itself.
     """
 
     def __call__(self, query: str, hits: Sequence[Hit], /) -> Iterable[float]:
-        """Return a finite number for each hit, in their order."""
+        """Return a finite number for each hit, in their order. A generator's numbers count even if it is late."""
 
 
 class Reranking(NamedTuple):
     """A reranker with its limits, for ``rerank`` of a search.
 
     Attributes:
-        function: the reranker.
+        function: the reranker, or the folder or package of a `septet.embedding.LocalReranker`.
         top: number of best hits to rerank, 1 to 1,000; each leg takes at least as many candidates.
         timeout_s: time limit in seconds, 0.01 to 86,400; capped by ``timeout_s`` of the search.
     """
 
-    function: Reranker
+    function: Reranker | str | PathLike[str]
     top: int = 50
     timeout_s: float = 10.0
 

@@ -11,6 +11,8 @@ from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import ArrayLike
 
     from septet.model.fields import Strings, Time
@@ -72,7 +74,8 @@ class RecallOptions(TypedDict, total=False):
     group_by: Annotated[GroupBy | None, Option(None, "One result for all parts of a split entry.")]
     diversity: Annotated[float | None, Option(None, "0 to 1: how dissimilar the results should be.")]
     rerank: Annotated[
-        "Reranker | Reranking | None", Option(None, "A function that rescores the best hits.", sent=False)
+        "Reranker | Reranking | str | PathLike[str] | None",
+        Option(None, "A local model, or a function, that rescores the best hits.", sent=False),
     ]
     timeout_s: Annotated[float | None, Option(None, "Return partial results after this many seconds.")]
     tiers: Annotated["str | Strings | None", Option(None, "Only these tiers of a federation.")]

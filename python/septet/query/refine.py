@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from septet.errors import QueryError
 from septet.inputs.arguments import called, listed, real, utf8, whole
-from septet.model.results import Reranking
+from septet.model.results import Reranker, Reranking
 from septet.query.facets import facets_asked
 
 
@@ -74,7 +74,7 @@ def refinements(options: Mapping[str, Any], limit: int, candidates: int, diversi
         out["depth"] = max(limit, min(candidates, MOST_ARRANGED))
     if (rerank := options["rerank"]) is not None:
         function, top, timeout_s = rerank if isinstance(rerank, Reranking) else Reranking(rerank)
-        function = called(function, "rerank", QueryError)
+        function = called(cast("Reranker", function), "rerank", QueryError)
         top = whole(top, "rerank.top", QueryError, 1, MOST_ARRANGED)
         timeout_s = real(timeout_s, "rerank.timeout_s", QueryError, LEAST_TIMEOUT_S, MOST_TIMEOUT_S)
         out["reranking"] = Reranking(function, top, timeout_s)

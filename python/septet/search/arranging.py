@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from math import ceil, isfinite
+from threading import Event
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from septet._core import tokenize
 from septet.errors import printable
 from septet.inputs.arguments import cut
 from septet.model.entry import CHARS_A_TOKEN
-from septet.model.results import Hit
+from septet.model.results import Hit, Reranker
 from septet.notes import Note
 from septet.query.plan import MOST, SearchPlan
 from septet.ranking.cuts import budgeted, diversified, likeness_of_words, ranged, relevance_of, word_set
@@ -116,12 +117,10 @@ def arranged(
     order, reranked = list(range(len(scores))), dict[int, float]()
     if plan.reranking is not None and len(scores):
         top = min(plan.reranking.top, len(scores))
-        outcome = _reranked(plan, hits[:top])
-        if isinstance(outcome, Note):
-            notes.append(outcome)
-        else:
-            reranked = dict(enumerate(outcome))
-            order[:top] = sorted(range(top), key=lambda place: -outcome[place])
+        received, note = _reranked(plan, hits[:top])
+        reranked = dict(enumerate(received))
+        order[: len(received)] = sorted(range(len(received)), key=lambda place: -received[place])
+        notes += [] if note is None else [note]
     limit = plan.most_hits
     if likenesses is None or len(order) < 2:
         return Arrangement(order[:limit], reranked, notes)
@@ -137,37 +136,46 @@ def arranged(
     return Arrangement([*(head[i] for i in places), *order[len(head) :]][:limit], reranked, notes)
 
 
-def _reranked(plan: SearchPlan, hits: Sequence[Hit]) -> Sequence[float] | Note:
-    """Return the reranker's score of each hit, or a note on its failure."""
+def _reranked(plan: SearchPlan, hits: Sequence[Hit]) -> tuple[Sequence[float], Note | None]:
+    """Return the reranker's scores of the first hits, and a note if it failed or did not score all in time."""
     assert plan.reranking is not None
-    reranker, _, timeout_s = plan.reranking
+    reranker, timeout_s = cast("Reranker", plan.reranking.function), plan.reranking.timeout_s
     if plan.deadline is not None:
         timeout_s = min(timeout_s, plan.deadline.left_s)
-    query = plan.query.text
+    query, received, late = plan.query.text, list[float](), Event()
 
-    def ask() -> Sequence[float]:
+    def ask() -> None:
         # User code: the return value may be of any type, and iterating it may raise.
-        scores = [float(score) for score, _ in zip(reranker(query, hits), range(len(hits) + 1))]
-        if len(scores) != len(hits):
+        for score, _ in zip(reranker(query, hits), range(len(hits) + 1)):
+            if late.is_set():
+                return
+            if not isfinite(number := float(score)):
+                raise ValueError("it returned a score that is NaN or infinite")
+            received.append(number)
+        if len(received) != len(hits):
             raise ValueError(f"it returned another number of scores than the {len(hits)} hits")
-        if not np.isfinite(scores).all():
-            raise ValueError("it returned a score that is NaN or infinite")
-        return scores
 
     try:
         task = call_on_thread(ask, "septet-reranker")
     except RuntimeError as fault:
-        return _failed(f"no thread to rerank on: {fault}")
+        return (), _failed(f"no thread to rerank on: {fault}")
     if not wait([task], timeout_s).done:
-        return _failed(f"the reranker returned no scores within {timeout_s:.3g} s")
+        late.set()
+        scored = received[: len(hits)]
+        if len(scored) == len(hits):
+            return scored, None
+        if not scored:
+            return (), _failed(f"the reranker returned no scores within {timeout_s:.3g} s")
+        cause = f"the reranker scored {len(scored)} of {len(hits)} hits within {timeout_s:.3g} s"
+        return scored, Note("reranker_late", f"{cause}; these come first", "raise its timeout_s, or lower top")
     error = task.exception()
     if error is None:
-        return task.result()
+        return received, None
     try:
         message = printable(cut(str(error)))
     except Exception:  # noqa: BLE001 - str() of a user's error may fail
         message = "no message"
-    return _failed(f"the reranker failed: {type(error).__name__}: {message}")
+    return (), _failed(f"the reranker failed: {type(error).__name__}: {message}")
 
 
 def _failed(cause: str) -> Note:
@@ -261,7 +269,7 @@ class BudgetCut(NamedTuple):
 def cost_of_scan(hit: Hit) -> int:
     """Return the tokens of a light result: characters / 4 of the texts in `Hit.to_dict`, rounded up."""
     texts = [value for value in hit.to_dict().values() if isinstance(value, str)]
-    return math.ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
+    return ceil((sum(map(len, texts)) + len(json_text(hit.tags))) / CHARS_A_TOKEN)
 
 
 def within_budget(plan: SearchPlan, costs: Sequence[int], scores: Sequence[float]) -> BudgetCut:

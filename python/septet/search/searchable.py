@@ -108,12 +108,12 @@ class Searchable(ABC):
                 (maximal marginal relevance: Carbonell and Goldstein 1998); similarity is the cosine of vectors, at
                 least 0, or common / all words if either has no vector (note ``diversity_by_words``). Scores do not
                 change. Excludes ``offset`` and ``group_by``, as does a reranker.
-            rerank: a function of the query and the 50 best whole hits that returns a number per hit, higher is better
-                (see `Reranker`), or a `Reranking` with other limits. Reranked hits come first, in its order;
-                ``hit.raw["reranker"]`` is the number, and scores do not change. It runs on a separate thread, once per
-                query, after the vaults are released. If it raises, takes longer than 10 s, or returns anything but a
-                finite number per hit, the order does not change (note ``reranker_failed``). With ``diversity``, its
-                numbers replace the score.
+            rerank: the folder of a local model (see `LocalReranker`), or a function of the query and the 50 best whole
+                hits that returns a number per hit, higher is better (see `Reranker`), or a `Reranking` with other
+                limits. Reranked hits come first, in its order; ``hit.raw["reranker"]`` is the number, and scores do not
+                change. It runs on a separate thread, once per query, after the vaults are released. Hits that are not
+                scored in 10 s follow (note ``reranker_late``); if it raises, or returns anything but a finite number
+                per hit, the order does not change (``reranker_failed``). With ``diversity``, it replaces the score.
             timeout_s: time limit in seconds, 0.01 to 86,400; returns the results available by then. Late tiers are
                 skipped (note ``deadline``, and their `TierReport`), possibly all of them; embedding the query may take
                 half of the time; links are not followed after the limit. For `search_many` the limit is for all
@@ -367,6 +367,10 @@ class Searchable(ABC):
             raise unexpected(method, options)
         profile = full["profile"]
         chosen = self._profile if profile is None else profile
+        if (rerank := full["rerank"]) is not None and not callable(rerank):
+            from septet.embedding.attach import loaded_reranker
+
+            full["rerank"] = loaded_reranker(rerank)
         now = self._clock()
         plan = make_plan(query, now=now, profile=chosen, options=full, embeds=self._embeds())
         if (stages := STAGES.get()) is not None:

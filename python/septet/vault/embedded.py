@@ -36,7 +36,9 @@ class Embedded:
     _own: Lock
 
     @with_progress("texts", EmbeddingConfigError)
-    def embed(self, *, progress: Progress | None = None, batch: bool = False, wait: bool = True) -> EmbedReport:
+    def embed(
+        self, *, progress: Progress | None = None, batch: bool = False, wait: bool = True, dry_run: bool = False
+    ) -> EmbedReport:
         """Embed every text that has no vector of the embedder's model, now.
 
         A text is the title, description and context of an entry; memories are included unless the vault's profile fixes
@@ -55,6 +57,7 @@ class Embedded:
                 a job are embedded by single requests; after two failed jobs in a row, so are all others. Open the vault
                 with ``EmbeddingOptions(automatic=False)``, or its writes are embedded at once.
             wait: wait until every job is done; False submits jobs for a later call to collect.
+            dry_run: send and write nothing; the report's ``estimate`` has texts, tokens, requests and cost of the run.
 
         Returns:
             Counts of embedded texts; failures of providers are counted and noted, not raised.
@@ -63,7 +66,9 @@ class Embedded:
             EmbeddingConfigError: the vault has no embedder, with the reason.
             StoreError: the vault cannot be read or written.
         """
-        flags({"batch": batch, "wait": wait}, EmbeddingConfigError)
+        flags({"batch": batch, "wait": wait, "dry_run": dry_run}, EmbeddingConfigError)
+        if dry_run:
+            return self._embeddings.estimate(reporter(progress), batch=batch)
         return self._embeddings.run(reporter(progress), batch=batch, wait=wait)
 
     def embedding_status(self, *, wait_s: float | None = 0) -> EmbeddingStatus:

@@ -66,16 +66,31 @@ impl Encoder {
         lengths: Vector<'py, i64>,
         threads: i64,
     ) -> Result<Bound<'py, PyArray2<f32>>> {
-        let threads = count("threads", threads)?;
+        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
         let (py, words) = (words.py(), words.rows()?);
-        let lengths = lengths
-            .slice()?
-            .iter()
-            .map(|&length| usize::try_from(length).map_err(|_| PyValueError::new_err("a length is negative")))
-            .collect::<PyResult<Vec<_>>>()?;
         let rows = py.detach(|| self.0.encode(words, &lengths, threads))?;
         Ok(array(py, rows).reshape([lengths.len(), self.0.d()])?)
     }
+
+    /// Return the vectors `(t, d)` of all tokens after the last layer.
+    #[pyo3(signature = (words, lengths, *, threads=1))]
+    fn hidden<'py>(
+        &self,
+        words: Matrix<'py, f32>,
+        lengths: Vector<'py, i64>,
+        threads: i64,
+    ) -> Result<Bound<'py, PyArray2<f32>>> {
+        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
+        let (py, words) = (words.py(), words.rows()?);
+        let rows = py.detach(|| self.0.hidden(words, &lengths, threads))?;
+        Ok(array(py, rows).reshape([words.n(), self.0.d()])?)
+    }
+}
+
+fn lengths_of(lengths: &Vector<'_, i64>) -> Result<Vec<usize>> {
+    let negative = || PyValueError::new_err("a length is negative");
+    let lengths = lengths.slice()?.iter().map(|&length| usize::try_from(length).map_err(|_| negative()));
+    Ok(lengths.collect::<PyResult<_>>()?)
 }
 
 fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> Result<LayerWeights<'a>> {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from septet.cli.catalogue import Catalogue
     from septet.cli.screen import Screen
     from septet.cli.vault_checks import Check
-    from septet.embedding.report import EmbedReport
+    from septet.embedding.report import EmbedEstimate, EmbedReport
     from septet.vault import Vault
 
 ProviderOption = Annotated[
@@ -44,6 +44,9 @@ def embed(
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, up to a day.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show texts, tokens, requests and cost; send and write nothing.")
+    ] = False,
 ) -> None:
     """Embed every text that has no vector yet.
 
@@ -61,11 +64,11 @@ def embed(
         embedding_stoppable(opened),
         progress("embedding") as step,
     ):
-        report = opened.embed(progress=step, batch=batch)
+        report = opened.embed(progress=step, batch=batch, dry_run=dry_run)
     if shared.as_json:
         print_json(report.to_dict())
     else:
-        say(_summary(report))
+        say(_summary(report) if report.estimate is None else _estimate(report, report.estimate))
     end_embedding(report)
 
 
@@ -172,6 +175,19 @@ def _summary(report: EmbedReport) -> str:
     missing = f"{report.missing:,} still lack a vector" if report.missing else "none lacks a vector"
     length = f" ({report.dimensions} dimensions)" if report.dimensions else ""
     return f"embedded {texts}{cached} with {report.model}{length}; {missing}"
+
+
+def _estimate(report: EmbedReport, work: EmbedEstimate) -> str:
+    about = "about " if work.requests else ""
+    texts = f"{work.texts:,} texts" if work.texts != 1 else "1 text"
+    cached = f", {work.cached:,} more from the cache" if work.cached else ""
+    requests = f" in {work.requests:,} request{'s' if work.requests != 1 else ''}" if work.requests else ""
+    if work.cost_usd is None:
+        cost = "; the price is unknown"
+    else:
+        dollars = f"{work.cost_usd:.2f}" if work.cost_usd >= 0.01 else "0.01"
+        cost = f"; at most ${dollars} by the list prices of {work.prices_of}" if work.prices_of else ""
+    return f"would embed {texts}{cached} with {report.model}: {about}{work.tokens:,} tokens{requests}{cost}"
 
 
 def _show_models(out: Screen, available: Catalogue) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet._core import Encoder
-from septet.embedding.embedder import Kind, Pooling, checked_call, checked_texts, name_of
+from septet.embedding.embedder import Kind, Pooling, Usage, checked_call, checked_texts, name_of
 from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
@@ -209,6 +209,20 @@ class LocalEmbedder:
                     sums.setdefault(number, rows[number].astype(np.float64))[:] += row
                 previous = number
         return _finish(rows, sums, len(texts))
+
+    def usage(self, texts: Sequence[str], *, batch: bool = False) -> Usage:
+        """Return the tokens of documents, counted; without requests and cost.
+
+        Args:
+            batch: without effect; there is no batch API.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer is damaged; `texts` is not a list of texts.
+        """
+        tokenizer, prefix = self._ready().tokenizer, self._prefix["document"]
+        cut = [text[: self._max_chars] for text in checked_texts(texts)]
+        ids = (ids for text in cut for ids in pieces(tokenizer, text, prefix, self.max_tokens, titled=True))
+        return Usage(sum(map(len, ids)), 0, 0.0)
 
     def load(self) -> None:
         """Load the tokenizer and the weights now instead of on first use.

@@ -165,8 +165,12 @@ def local_models(
     return locations + [_locate("installed", package) for package in PACKAGES if _package_folder(package)]
 
 
-def describe(folder: Path, model: str) -> LocalModel:
-    """Read the configuration of a model folder; raise `EmbeddingConfigError` if it is invalid or unsupported."""
+def describe(folder: Path, model: str, *, head: bool = False) -> LocalModel:
+    """Read the configuration of a model folder; raise `EmbeddingConfigError` if it is invalid or unsupported.
+
+    Args:
+        head: True for a model whose head reads tokens, so that its pooling does not matter.
+    """
     for name, remedy in (
         (CONFIG, "use the folder of a sentence model"),
         (WEIGHTS, "save the weights as safetensors, in one file"),
@@ -189,7 +193,7 @@ def describe(folder: Path, model: str) -> LocalModel:
         types=config.type_vocab_size,
         epsilon=config.layer_norm_eps,
         activation=config.hidden_act,
-        pooling=_pooling(folder),
+        pooling="mean" if head else _pooling(folder),
         max_tokens=_max_tokens(folder, config.max_position_embeddings - first),
         first_position=first,
         prompts=_prompts(folder),

@@ -102,6 +102,23 @@ class ModelTokenizer:
         except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
             raise self._damage_error(error) from None
 
+    def encode_pair(self, first: str, second: str) -> Encoding:
+        """Return the tokens of two texts, the longer of which is cut; raise as `encode`."""
+        try:
+            return self._inner.encode(first, second)
+        except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+            raise self._damage_error(error) from None
+
+    def token(self, number: int) -> str | None:
+        """Return the text of a token."""
+        text: str | None = self._inner.id_to_token(number)
+        return text
+
+    def number(self, token: str) -> int | None:
+        """Return the number of a token; None if it is unknown."""
+        number: int | None = self._inner.token_to_id(token)
+        return number
+
     def _load(self, content: bytes, max_tokens: int) -> Tokenizer:
         from tokenizers import Tokenizer
 

@@ -132,6 +132,34 @@ class ModelWeights:
         self._check_file()
         return encoder
 
+    def second_type(self) -> NDArray[np.float32] | None:
+        """Return the vector ``(d,)`` to add to the words of a pair's second text; None if the model has one type."""
+        if self._names.types is None or self._model.types < 2:
+            return None
+        types = self._read(f"{self._names.types}.weight")
+        return np.asarray(types[1] - types[0])
+
+    def of_head(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float32] | None:
+        """Return a copy of a tensor of a head, with or without the prefix of the others; None if there is none.
+
+        Args:
+            shape: the supported shape; None for any length.
+
+        Raises:
+            EmbeddingConfigError: it has another shape or type, or a value that is NaN or infinite.
+        """
+        full = next((full for full in (self._prefix + name, name) if full in self._header), None)
+        if full is None:
+            return None
+        values, kind = self._view_of(full)
+        if len(values.shape) != len(shape) or any(want not in (None, have) for want, have in zip(shape, values.shape)):
+            raise self._fault(f"{full} has shape {values.shape}, which does not fit the model: fetch it again")
+        copied = np.array(_float32(values, kind))
+        if not np.isfinite(copied).all():
+            raise self._fault(f"{full} has a value that is NaN or infinite; fetch it again")
+        self._check_file()
+        return copied
+
     def is_changed(self) -> bool:
         """Return True if the file was truncated or overwritten since it was opened."""
         try:
@@ -163,13 +191,16 @@ class ModelWeights:
         return np.require(_float32(values, kind), requirements=("C", "A"))
 
     def _view(self, name: str) -> tuple[NDArray[Any], str]:
+        return self._view_of(self._prefix + name)
+
+    def _view_of(self, full: str) -> tuple[NDArray[Any], str]:
         try:
-            entry = self._header[self._prefix + name]
+            entry = self._header[full]
             first, end = entry["data_offsets"]
             return self._data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"]), entry["dtype"]
         except (KeyError, TypeError, ValueError) as error:
             # The file was replaced after the check.
-            raise self._fault(f"{self._prefix}{name} cannot be read: {error}; fetch it again") from None
+            raise self._fault(f"{full} cannot be read: {error}; fetch it again") from None
 
     def _check_head(self) -> None:
         """Check the length of the header before the library allocates it."""

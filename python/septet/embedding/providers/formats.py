@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.batching import group
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import Kind, estimate_tokens
 from septet.embedding.rows import indexed_matrix, matrix_of
 from septet.errors import EmbeddingUnavailable
 from septet.net.calls import MAX_ANSWER_BYTES, Call, bearer, json_call
@@ -236,17 +235,6 @@ def ollama_url(host: str) -> str:
 def answer_bytes(texts: int, dimensions: int | None) -> int:
     """Return the maximum size of an answer in bytes: its vectors as JSON, and 16 MiB for everything else."""
     return MAX_ANSWER_BYTES + texts * (_FIELDS_BYTES + _NUMBER_BYTES * (dimensions or _ASSUMED_DIMENSIONS))
-
-
-def estimate_tokens(text: str) -> int:
-    """Return an estimate of a text's tokens, too high rather than too low.
-
-    A token has three ASCII characters (prose has four, code three), or two bytes of other scripts. If an estimate is
-    too low, the provider refuses the request, and the batch is split.
-    """
-    size = len(text.encode("utf-8", "replace"))
-    ascii_size = size if text.isascii() else len(text.encode("ascii", "ignore"))
-    return math.ceil(ascii_size / 3 + (size - ascii_size) / 2)
 
 
 def batches(texts: Sequence[str], limits: Limits, batch_size: int) -> Iterator[range]:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from septet.embedding.config import EmbeddingConfig, config_of
-from septet.embedding.embedder import InputTooLong, Kind, SpaceIdentity, checked_call, checked_texts, embedding_error
+from septet.embedding.embedder import (
+    InputTooLong,
+    Kind,
+    SpaceIdentity,
+    Usage,
+    checked_call,
+    checked_texts,
+    embedding_error,
+    estimate_tokens,
+)
 from septet.embedding.providers.formats import (
     DIMENSIONS,
     KEY_VARIABLES,
@@ -22,6 +31,7 @@ from septet.embedding.providers.formats import (
     pieces,
     split_bytes,
 )
+from septet.embedding.providers.prices import month, usd_per_million
 from septet.embedding.rows import finish, mean_row
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused
 from septet.inputs.arguments import shown, variables
@@ -169,6 +179,29 @@ class HttpEmbedder(ABC):
             The ``rows`` of either error hold the vectors received so far.
         """
         return self.client.run(lambda: self._vectors(texts, kind, self.client.ends_at(timeout_s)), timeout_s)
+
+    def usage(self, texts: Sequence[str], *, batch: bool = False) -> Usage:
+        """Return the consumption of the provider by documents. Sends nothing.
+
+        Args:
+            batch: by the provider's batch API, which has the same tokens and another price.
+
+        Raises:
+            EmbeddingConfigError: `texts` is not a list of texts.
+        """
+        parts = self._parts([text for text in checked_texts(texts) if text.strip()], "document")
+        flat = [piece for part in parts for piece in part]
+        tokens = sum(map(estimate_tokens, flat))
+        requests = sum(1 for _ in batches(flat, self.format.limits, self._batch_size))
+        # A hosted model has other prices at another address.
+        price = (
+            None
+            if self._home and self.address
+            else usd_per_million(self.format.provider, self.format.model, batch=batch)
+        )
+        if price is None:
+            return Usage(tokens, requests)
+        return Usage(tokens, requests, tokens * price / 1e6, month() if price else None)
 
     async def aembed(self, texts: Sequence[str], kind: Kind | None = None, *, timeout_s: float | None = None) -> Matrix:
         """Embed in the running event loop; see `embed`."""

@@ -39,6 +39,25 @@ pub struct Encoder {
     layers: Vec<Layer>,
 }
 
+/// The result of the forward pass for each text.
+#[derive(Clone, Copy)]
+enum Output {
+    /// One unit vector, pooled.
+    Text,
+    /// The vectors of its tokens after the last layer.
+    Tokens,
+}
+
+impl Output {
+    /// The number of vectors for texts of these lengths.
+    fn rows(self, lengths: &[usize]) -> usize {
+        match self {
+            Self::Text => lengths.len(),
+            Self::Tokens => lengths.iter().sum(),
+        }
+    }
+}
+
 /// Some texts of a call: their tokens' vectors, their lengths, and where their vectors go.
 struct Group<'a> {
     words: &'a [f32],
@@ -85,9 +104,21 @@ impl Encoder {
     /// [`Error::Length`] when the lengths do not sum to `t`, or the words' vectors have another `d`;
     /// [`Error::OutOfRange`] for a text without tokens or with more than there are positions.
     pub fn encode(&self, words: Rows<'_>, lengths: &[usize], threads: usize) -> Result<Vec<f32>> {
+        self.forward(words, lengths, threads, Output::Text)
+    }
+
+    /// Return the vectors `(t, d)` of all tokens after the last layer, neither pooled nor scaled, as a head reads them.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn hidden(&self, words: Rows<'_>, lengths: &[usize], threads: usize) -> Result<Vec<f32>> {
+        self.forward(words, lengths, threads, Output::Tokens)
+    }
+
+    fn forward(&self, words: Rows<'_>, lengths: &[usize], threads: usize, output: Output) -> Result<Vec<f32>> {
         self.check(words, lengths)?;
-        let mut out = vec![0.0; lengths.len() * self.d()];
-        let groups = self.groups(words, lengths, &mut out);
+        let mut out = vec![0.0; output.rows(lengths) * self.d()];
+        let groups = self.groups(words, lengths, &mut out, output);
         let helpers = threads.min(groups.len()).saturating_sub(1);
         let groups: Vec<_> = groups.into_iter().map(|group| Mutex::new(Some(group))).collect();
         let next = AtomicUsize::new(0);
@@ -95,7 +126,7 @@ impl Encoder {
             let mut scratch = Scratch::default();
             while let Some(slot) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if let Some(group) = slot.lock().ok().and_then(|mut group| group.take()) {
-                    self.run(group, &mut scratch);
+                    self.run(group, output, &mut scratch);
                 }
             }
         };
@@ -123,7 +154,7 @@ impl Encoder {
     }
 
     /// Cut a call's texts into groups of about [`GROUP`] tokens.
-    fn groups<'a>(&self, words: Rows<'a>, lengths: &'a [usize], out: &'a mut [f32]) -> Vec<Group<'a>> {
+    fn groups<'a>(&self, words: Rows<'a>, lengths: &'a [usize], out: &'a mut [f32], output: Output) -> Vec<Group<'a>> {
         let d = self.d();
         let (mut words, mut lengths, mut out) = (words.data(), lengths, out);
         let mut groups = Vec::new();
@@ -136,14 +167,14 @@ impl Encoder {
             let texts = full.unwrap_or(lengths.len()).max(1);
             let (own, later) = lengths.split_at(texts);
             let (own_words, later_words) = words.split_at(own.iter().sum::<usize>() * d);
-            let (own_out, later_out) = out.split_at_mut(texts * d);
+            let (own_out, later_out) = out.split_at_mut(output.rows(own) * d);
             groups.push(Group { words: own_words, lengths: own, out: own_out });
             (words, lengths, out) = (later_words, later, later_out);
         }
         groups
     }
 
-    fn run(&self, group: Group<'_>, scratch: &mut Scratch) {
+    fn run(&self, group: Group<'_>, output: Output, scratch: &mut Scratch) {
         let d = self.d();
         let mut x = group.words.to_vec();
         let mut rows = x.chunks_exact_mut(d);
@@ -155,6 +186,10 @@ impl Encoder {
         }
         for layer in &self.layers {
             layer.run(self.common, &mut x, group.lengths, scratch);
+        }
+        if matches!(output, Output::Tokens) {
+            group.out.copy_from_slice(&x);
+            return;
         }
         let mut first = 0;
         for (&length, out) in group.lengths.iter().zip(group.out.chunks_exact_mut(d)) {
