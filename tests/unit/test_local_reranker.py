@@ -1,6 +1,8 @@
 """LocalReranker: pairs scored as a twin in numpy scores them, and folders without a usable head."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -137,6 +139,23 @@ def test_a_folder_without_a_usable_model_is_refused_with_its_file(folder, change
     change(folder)
     with pytest.raises(EmbeddingConfigError, match=cause):
         LocalReranker(folder)
+
+
+def test_a_tokenizer_without_special_tokens_is_refused(folder):
+    data = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps({**data, "post_processor": None}))
+    with pytest.raises(EmbeddingConfigError, match="adds no special tokens"):
+        LocalReranker(folder)
+
+
+def test_threads_share_a_reranker(folder):
+    reranker = LocalReranker(folder)
+    texts = [" ".join(pair) for pair in permutations("abcdefg", 2)]
+    expected = reranker.scores(QUERY, texts).tolist()
+    shared = LocalReranker(folder, threads=2)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda turn: shared.scores(QUERY, texts[turn:]).tolist(), range(12)))
+    assert all(scores == expected[turn:] for turn, scores in enumerate(found))
 
 
 def test_a_head_with_a_number_that_is_none_is_refused(folder):

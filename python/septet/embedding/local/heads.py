@@ -56,6 +56,9 @@ class Head(ABC):
     def __init__(self, model: LocalModel, weights: ModelWeights) -> None:
         self._weights, self._max_tokens = weights, model.max_tokens
         self._tokenizer = ModelTokenizer(model.folder / TOKENIZER, model.max_tokens)
+        if not self._tokenizer.encode("").ids:
+            path = model.folder / TOKENIZER
+            raise local_fault(f"{path} adds no special tokens, which a head reads: restore the file")
         self._encoder = weights.encoder()
         self._chars = _CHARACTERS * model.max_tokens
 
