@@ -32,7 +32,7 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 #: Maximum updates: progress may be reported for each of a million entries.
 UPDATES_PER_S = 10
 BAR_CELLS = 40
-#: What stands beside the bar: label, numbers, times.
+#: Cells for what stands beside the bar: label, numbers, times.
 _BESIDE_BAR_CELLS = 60
 
 
