@@ -112,6 +112,15 @@ def test_int8_is_near_the_twin_at_every_level_whatever_stands_beside_a_text(
     np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), found[-1:])
 
 
+def test_levels_of_avx_agree_to_the_last_bit():
+    w = model(7, 96, 160, 2)
+    texts = [[1, 2, 3], list(range(WORDS)), [5] * POSITIONS]
+    for coded in (False, True):
+        levels = [level for level in _core.kernels() if level.startswith("avx")]
+        rows = [encode(encoder_of(w, 2, 3, level, coded=coded), w, texts) for level in levels]
+        assert all(np.array_equal(other, rows[0]) for other in rows[1:])
+
+
 def test_codes_times_scales_are_at_most_half_a_step_from_the_weight():
     weight = np.random.default_rng(3).standard_normal((5, 96)).astype(np.float32)
     weight[2, 32:64] = 0
