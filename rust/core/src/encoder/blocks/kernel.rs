@@ -4,10 +4,12 @@
 use super::codes::code_in_lanes;
 #[cfg(target_arch = "aarch64")]
 use super::dotprod;
-use super::{Block, Part, ZERO};
+use super::{Block, Part};
 #[cfg(target_arch = "x86_64")]
-use super::{avx2, avxvnni, vnni};
-use crate::encoder::line::{Line, WIDTH};
+use super::{ZERO, avx2, avxvnni, vnni};
+use crate::encoder::line::Line;
+#[cfg(target_arch = "x86_64")]
+use crate::encoder::line::WIDTH;
 #[cfg(target_arch = "aarch64")]
 use crate::simd::Dotprod;
 #[cfg(target_arch = "x86_64")]
