@@ -881,7 +881,7 @@ class Begun:
 
 # -- sentence models -------------------------------------------------------------------------------------------------
 
-_Linear: TypeAlias = tuple[_Singles, _Singles]
+_Linear: TypeAlias = tuple[_Singles, _Singles] | tuple[NDArray[np.int8], _Singles, _Singles]
 _Layer: TypeAlias = tuple[_Linear, _Linear, _Singles, _Linear, _Linear, _Singles]
 
 @final
@@ -906,10 +906,9 @@ class Encoder:
             norm: shape ``(2, d)``: scale and shift of the normalisation before the first layer.
             layers: attention (queries, keys, values, one under the other: ``(3d, d)``), output ``(d, d)``, norm
                 ``(2, d)``, up ``(w, d)``, down ``(d, w)``, norm ``(2, d)``. A map is a pair of weight ``(to, from)``
-                and bias ``(to,)``.
+                and bias ``(to,)``; or codes ``(to, from)``, the scale of each 32 ``(to, from / 32)``, and bias.
             heads, epsilon: parts of a vector in the attention; what is added to the variance in normalisations.
-            activation: ``gelu`` (with the exact error function), ``gelu_new``, ``gelu_pytorch_tanh`` or ``gelu_fast``
-                (with tanh), ``relu``.
+            activation: ``gelu`` (exact), ``gelu_new``, ``gelu_pytorch_tanh`` or ``gelu_fast`` (with tanh), ``relu``.
             pooling: ``mean``, ``cls`` or ``max``.
 
         A ValueError for shapes that do not fit, heads that do not divide ``d``, an unknown name.
@@ -917,7 +916,7 @@ class Encoder:
     #: The number of components of a vector.
     dimensions: int
     def encode(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
-        """Return the unit vectors ``(n, d)`` of texts; zeros for those without a direction, or with NaN.
+        """Return the unit vectors ``(n, d)`` of texts; zeros for one without a direction, or whose numbers are none.
 
         Args:
             words: shape ``(t, d)``: the vectors of the texts' tokens, one text behind the other.
@@ -928,6 +927,9 @@ class Encoder:
         """
     def hidden(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
         """Return the vectors ``(t, d)`` of all tokens after the last layer, for a head; see `encode`."""
+
+def code_weights(weight: _Singles) -> tuple[NDArray[np.int8], _Singles]:
+    """Return codes ``(n, k)``, -127 to 127, and scales ``(n, k / 32)`` of a weight; a ValueError for another ``k``."""
 
 # -- fusion ----------------------------------------------------------------------------------------------------------
 

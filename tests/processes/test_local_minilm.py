@@ -44,12 +44,21 @@ def test_the_package_holds_the_published_weights(minilm):
     assert (minilm.model, minilm.dimensions, minilm.max_tokens) == ("all-MiniLM-L6-v2", 384, 256)
 
 
-def test_the_vectors_are_the_published_ones(minilm):
-    rows = minilm.embed(list(PUBLISHED))
+def test_the_vectors_in_float32_are_the_published_ones():
+    rows = LocalEmbedder(PACKAGE, precision="float32").embed(list(PUBLISHED))
     np.testing.assert_allclose(rows[:, :4], list(PUBLISHED.values()), atol=2e-6)
     np.testing.assert_allclose(np.linalg.norm(rows.astype(np.float64), axis=1), 1, atol=1e-6)
     assert rows[0] @ rows[1] == pytest.approx(0.0363, abs=1e-4)
     assert rows[2] @ rows[3] == pytest.approx(0.2440, abs=1e-4)
+
+
+def test_the_vectors_in_int8_are_near_those_in_float32(minilm):
+    exact = LocalEmbedder(PACKAGE, precision="float32").embed(list(PUBLISHED))
+    rows = minilm.embed(list(PUBLISHED))
+    cosines = dict(zip(PUBLISHED, (rows * exact).sum(axis=1)))
+    # Texts without words are a little further.
+    assert all(cosine > (0.999 if len(set(text.split())) > 2 else 0.998) for text, cosine in cosines.items())
+    np.testing.assert_allclose(np.linalg.norm(rows.astype(np.float64), axis=1), 1, atol=1e-6)
 
 
 def test_a_vector_depends_on_its_text_alone(minilm):
@@ -181,4 +190,4 @@ def test_every_wire_format_brings_the_models_vectors_unharmed(minilm, provider):
         found = remote.embed(texts, "document")
         remote.close()
     np.testing.assert_allclose(found, minilm.embed(texts), atol=1e-6)
-    assert float(found[0] @ found[1]) == pytest.approx(0.0363, abs=1e-4)
+    assert float(found[0] @ found[1]) == pytest.approx(0.0363, abs=3e-3)

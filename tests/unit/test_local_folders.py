@@ -269,3 +269,18 @@ def test_the_environment_names_the_model_and_a_wrong_name_is_not_passed_over(fol
     monkeypatch.setenv("SEPTET_MODEL", str(tmp_path / "gone"))
     with pytest.raises(EmbeddingConfigError, match=r"SEPTET_MODEL: .*gone is neither"):
         LocalEmbedder()
+
+
+def test_weights_of_whole_blocks_are_int8_unless_float32_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("twins.tiny.D", 32)
+    monkeypatch.setattr("twins.tiny.WIDTH", 64)
+    folder = Tiny().write(tmp_path)
+    exact = Tiny().twin().embed([IDS])
+    np.testing.assert_allclose(LocalEmbedder(folder, precision="float32").embed([SENTENCE]), exact, atol=2e-6)
+    coded = LocalEmbedder(folder).embed([SENTENCE])
+    assert not np.allclose(coded, exact, atol=1e-5)
+    assert (coded * exact).sum() > 0.999
+    np.testing.assert_array_equal(LocalEmbedder(folder, precision="int8").embed([SENTENCE]), coded)
+    for wrong in ("int4", None, 8, ["int8"]):
+        with pytest.raises(EmbeddingConfigError, match=r"precision is .*: wanted 'int8' or 'float32'"):
+            LocalEmbedder(folder, precision=wrong)

@@ -1,10 +1,12 @@
 """Lines with styles: how wide they are, where they break, and when they are in colours."""
 
 import io
+import re
+from types import SimpleNamespace
 
 import pytest
 
-from septet.cli.screen import WIDTH, Screen, StyledLine, cells, console
+from septet.cli.screen import WIDTH, Screen, StyledLine, cells, console, pace, progress
 
 
 class Terminal(io.StringIO):
@@ -104,3 +106,33 @@ def test_the_width_is_that_of_the_environment_or_a_usual_one(monkeypatch):
     assert console(io.StringIO()).width == console(Terminal()).width == WIDTH
     monkeypatch.setenv("COLUMNS", "30")
     assert (console(io.StringIO()).width, console(Terminal()).width) == (WIDTH, 30)
+
+
+@pytest.mark.parametrize(
+    ("per_s", "left_s", "wanted"),
+    [
+        (None, None, ""),
+        (0.0, None, ""),
+        (3.14, None, "3.1/s"),
+        (1234.5, 59.2, "1,234/s, 0:01:00 left"),
+        (10, 0.0, "10/s, 0:00:00 left"),
+    ],
+)
+def test_the_pace_is_items_a_second_and_the_time_left(per_s, left_s, wanted):
+    assert pace(per_s, left_s) == wanted
+
+
+@pytest.mark.parametrize("columns", [40, 79, 80, 200])
+def test_progress_tells_items_a_second_and_the_time_left_on_one_line(monkeypatch, columns):
+    stream, clock = Terminal(), [0.0]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("septet.cli.screen.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with progress("embedding") as step:
+        for done in range(0, 1_001, 100):
+            clock[0] += 1
+            step(done, 2_000)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").split("\n")
+    assert max(map(len, drawn)) <= columns
+    assert columns < 60 or re.search(r"1000/2000 .*\d/s, \d:\d\d:\d\d left", "\n".join(drawn))

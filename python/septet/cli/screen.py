@@ -5,6 +5,7 @@ Replaces `rich` for results: importing it took longer than a search.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TextIO
 from unicodedata import category, east_asian_width
 
@@ -30,6 +32,8 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 #: Maximum updates: progress may be reported for each of a million entries.
 UPDATES_PER_S = 10
 BAR_CELLS = 40
+#: Cells for what stands beside the bar: label, numbers, times.
+_BESIDE_BAR_CELLS = 60
 
 
 def cells(text: str) -> int:
@@ -196,6 +200,8 @@ def is_dumb() -> bool:
 def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
     """Show a progress bar on standard error and yield a callback for it; None without a capable terminal.
 
+    Beside it are the items done, the time they took, how many are done in a second, and the time left.
+
     The callback takes the number of items done and the total, None if unknown.
     """
     if not sys.stderr.isatty() or is_dumb():
@@ -207,13 +213,15 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
     console = Console(
         file=unguarded(sys.stderr), color_system="auto" if has_colors(sys.stderr) else None, force_terminal=True
     )
-    columns = (TextColumn("{task.description}", markup=False), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[pace]}", markup=False))
     # A narrow terminal has no room for the bar.
-    bar = (BarColumn(BAR_CELLS),) if console.width >= 2 * BAR_CELLS else ()
+    room = console.width - _BESIDE_BAR_CELLS
+    bar = (BarColumn(min(room, BAR_CELLS)),) if room >= BAR_CELLS / 2 else ()
     with Progress(
-        columns[0], *bar, *columns[1:], console=console, transient=True, refresh_per_second=UPDATES_PER_S
-    ) as shown:
-        task, next_at = shown.add_task(label, total=None), 0.0
+        TextColumn("{task.description}", markup=False), *bar, *columns,
+        console=console, transient=True, refresh_per_second=UPDATES_PER_S,
+    ) as shown:  # fmt: skip
+        task, next_at = shown.add_task(label, total=None, pace=""), 0.0
 
         def step(done: int, total: int | None) -> None:
             nonlocal next_at
@@ -221,5 +229,15 @@ def progress(label: str) -> Iterator[Callable[[int, int | None], None] | None]:
             if now >= next_at or done == total:
                 next_at = now + 1 / UPDATES_PER_S
                 shown.update(task, completed=done, total=total)
+                (state,) = shown.tasks
+                shown.update(task, pace=pace(state.speed, state.time_remaining))
 
         yield step
+
+
+def pace(per_s: float | None, left_s: float | None) -> str:
+    """Return items a second, and the time left if it is known; nothing before there is a speed."""
+    if not per_s:
+        return ""
+    speed = f"{per_s:,.0f}/s" if per_s >= 10 else f"{per_s:.1f}/s"
+    return speed if left_s is None else f"{speed}, {timedelta(seconds=math.ceil(left_s))} left"

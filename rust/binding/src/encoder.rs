@@ -1,24 +1,50 @@
-//! `Encoder`: the forward pass of a sentence model.
+//! `Encoder`: the forward pass of a sentence model; `code_weights`.
 
 use numpy::PyArray2;
 use numpy::prelude::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use septet_core::encoder::{self, Activation, LayerWeights, Linear, Pooling, Settings};
+use pyo3::types::PyTuple;
+use septet_core::encoder::{self, Activation, CodedWeights, LayerWeights, Linear, Pooling, Settings, Weight};
 use septet_core::vectors::Level;
 
 use super::errors::Result;
 use super::{Matrix, Vector, array, count};
 
 /// One layer's weights, in the order that `_core.pyi` names.
-type LayerArrays<'py> = (
-    (Matrix<'py, f32>, Vector<'py, f32>),
-    (Matrix<'py, f32>, Vector<'py, f32>),
-    Matrix<'py, f32>,
-    (Matrix<'py, f32>, Vector<'py, f32>),
-    (Matrix<'py, f32>, Vector<'py, f32>),
-    Matrix<'py, f32>,
-);
+type LayerArrays<'py> =
+    (LinearArrays<'py>, LinearArrays<'py>, Matrix<'py, f32>, LinearArrays<'py>, LinearArrays<'py>, Matrix<'py, f32>);
+
+/// Weight and bias of a map, or codes, scales and bias.
+enum LinearArrays<'py> {
+    Singles(Matrix<'py, f32>, Vector<'py, f32>),
+    Codes(Matrix<'py, i8>, Matrix<'py, f32>, Vector<'py, f32>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for LinearArrays<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.cast::<PyTuple>().is_ok_and(|parts| parts.len() == 3) {
+            let (codes, scales, bias) = object.extract()?;
+            return Ok(Self::Codes(codes, scales, bias));
+        }
+        let (weight, bias) = object.extract()?;
+        Ok(Self::Singles(weight, bias))
+    }
+}
+
+impl LinearArrays<'_> {
+    fn linear(&self) -> Result<Linear<'_>> {
+        Ok(match self {
+            Self::Singles(weight, bias) => Linear { weight: Weight::Singles(weight.rows()?), bias: bias.slice()? },
+            Self::Codes(codes, scales, bias) => {
+                let weight = CodedWeights { codes: codes.slice()?, scales: scales.rows()? };
+                Linear { weight: Weight::Codes(weight), bias: bias.slice()? }
+            }
+        })
+    }
+}
 
 /// A BERT-type sentence model without its table of words.
 #[pyclass(frozen, module = "septet._core")]
@@ -96,15 +122,23 @@ fn lengths_of(lengths: &Vector<'_, i64>) -> Result<Vec<usize>> {
 fn weights_of<'a>(layer: &'a LayerArrays<'_>) -> Result<LayerWeights<'a>> {
     let (attention, output, attention_norm, up, down, norm) = layer;
     Ok(LayerWeights {
-        attention: linear_of(attention)?,
-        output: linear_of(output)?,
+        attention: attention.linear()?,
+        output: output.linear()?,
         attention_norm: attention_norm.rows()?,
-        up: linear_of(up)?,
-        down: linear_of(down)?,
+        up: up.linear()?,
+        down: down.linear()?,
         norm: norm.rows()?,
     })
 }
 
-fn linear_of<'a>((weight, bias): &'a (Matrix<'_, f32>, Vector<'_, f32>)) -> Result<Linear<'a>> {
-    Ok(Linear { weight: weight.rows()?, bias: bias.slice()? })
+/// Codes `(n, k)` and scales `(n, k / 32)` of a weight.
+type Coded<'py> = (Bound<'py, PyArray2<i8>>, Bound<'py, PyArray2<f32>>);
+
+/// Return the codes and scales of a weight `(n, k)` in blocks of 32.
+#[pyfunction]
+pub(super) fn code_weights(weight: Matrix<'_, f32>) -> Result<Coded<'_>> {
+    let (py, rows) = (weight.py(), weight.rows()?);
+    let (codes, scales) = py.detach(|| encoder::code_weights(rows))?;
+    let (shape, blocks) = ([rows.n(), rows.d()], scales.len() / rows.n().max(1));
+    Ok((array(py, codes).reshape(shape)?, array(py, scales).reshape([rows.n(), blocks])?))
 }

@@ -231,7 +231,7 @@ mod _core {
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]
-    use super::encoder::Encoder;
+    use super::encoder::{Encoder, code_weights};
     #[pymodule_export]
     use super::entries::{made_id, plain_json, plain_rows, text_hash, text_set};
     #[pymodule_export]

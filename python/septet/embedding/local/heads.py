@@ -59,7 +59,7 @@ class Head(ABC):
         if not self._tokenizer.encode("").ids:
             path = model.folder / TOKENIZER
             raise local_fault(f"{path} adds no special tokens, which a head reads: restore the file")
-        self._encoder = weights.encoder()
+        self._encoder = weights.encoder("int8")
         self._chars = _CHARACTERS * model.max_tokens
 
     @abstractmethod

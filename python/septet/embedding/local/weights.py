@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from septet.system.filesystem import is_local
 
 #: Maximum header; a header has about a hundred bytes per tensor.
 MAX_HEAD_BYTES = 16 * 2**20
+#: The type that weights are multiplied in.
+Precision: TypeAlias = Literal["int8", "float32"]
+#: Components that share a scale in int8.
+BLOCK = 32
 _TYPES = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
@@ -108,9 +112,13 @@ class ModelWeights:
         self._check_file()
         return words
 
-    def encoder(self) -> Encoder:
-        """Return the model's forward pass, with its weights copied; raise if they do not make a model."""
+    def encoder(self, precision: Precision) -> Encoder:
+        """Return the model's forward pass, with its weights copied; raise if they do not make a model.
+
+        Weights become int8 only where a layer's vectors consist of whole blocks, of 32 components.
+        """
         names, model = self._names, self._model
+        coded = precision == "int8" and model.dimensions % BLOCK == 0 and model.width % BLOCK == 0
         positions = self._read(f"{names.positions}.weight")[model.first_position :]
         if names.types:
             # Texts have no second part, so every token is of the first type.
@@ -121,7 +129,7 @@ class ModelWeights:
             encoder = Encoder(
                 np.ascontiguousarray(positions),
                 self._norm(names.first_norm),
-                [self._layer(f"{names.layer}{number}.") for number in range(model.layers)],
+                [self._layer(f"{names.layer}{number}.", coded) for number in range(model.layers)],
                 heads=model.heads,
                 epsilon=model.epsilon,
                 activation=model.activation,
@@ -168,15 +176,20 @@ class ModelWeights:
             return True
         return False
 
-    def _layer(self, prefix: str) -> tuple[Any, ...]:
+    def _layer(self, prefix: str, coded: bool) -> tuple[Any, ...]:
         names = self._names
-        parts = [self._linear(prefix + part) for part in names.attention]
+
+        def linear(*parts: str) -> tuple[NDArray[Any], ...]:
+            weights, biases = zip(*(self._linear(prefix + part) for part in parts))
+            weight, bias = np.concatenate(weights), np.concatenate(biases)
+            return (*_core.code_weights(weight), bias) if coded else (weight, bias)
+
         return (
-            (np.concatenate([weight for weight, _ in parts]), np.concatenate([bias for _, bias in parts])),
-            self._linear(prefix + names.output),
+            linear(*names.attention),
+            linear(names.output),
             self._norm(prefix + names.attention_norm),
-            self._linear(prefix + names.up),
-            self._linear(prefix + names.down),
+            linear(names.up),
+            linear(names.down),
             self._norm(prefix + names.norm),
         )
 

@@ -1,19 +1,11 @@
 //! One layer: attention within each text, then the two halves that treat each token alone.
 
 use super::kernel::Kernel;
+use super::map::{Kernels, Left, Linear, Map};
 use super::matrix::{Panels, Strips, View, multiply};
 use super::pointwise::{Activation, Norm};
 use crate::error::{Error, Result};
 use crate::vectors::Rows;
-
-/// A linear map: `y = W x + bias`.
-#[derive(Clone, Copy, Debug)]
-pub struct Linear<'a> {
-    /// `W`, shape `(to, from)`.
-    pub weight: Rows<'a>,
-    /// Shape `(to,)`.
-    pub bias: &'a [f32],
-}
 
 /// A layer normalisation's scale and shift, two rows.
 pub type NormWeights<'a> = Rows<'a>;
@@ -54,15 +46,10 @@ pub(super) struct Layer {
     norm: Norm,
 }
 
-struct Map {
-    panels: Panels,
-    bias: Vec<f32>,
-}
-
 /// The memory that one thread works in; it grows to what its largest texts need.
 #[derive(Default)]
 pub(super) struct Scratch {
-    strips: Strips,
+    left: Left,
     mixed: Vec<f32>,
     gathered: Vec<f32>,
     wide: Vec<f32>,
@@ -77,44 +64,6 @@ struct Heads {
     scores: Vec<f32>,
 }
 
-impl Map {
-    fn new(what: &'static str, from: &Linear<'_>, to: usize, d: usize) -> Result<Self> {
-        for (got, wanted) in [(from.weight.n(), to), (from.weight.d(), d), (from.bias.len(), to)] {
-            if got != wanted {
-                return Err(Error::Length { what, got, wanted });
-            }
-        }
-        let mut panels = Panels::default();
-        panels.fill_transposed(View::of(from.weight));
-        Ok(Self { panels, bias: from.bias.to_vec() })
-    }
-
-    /// Call `take` with pieces of `W x + bias` for the rows in the strips.
-    fn apply(&self, kernel: Kernel, x: &Strips, mut take: impl FnMut(usize, usize, &[f32], &[f32])) {
-        multiply(kernel, x, &self.panels, |row, first, values| take(row, first, values, &self.bias[first..]));
-    }
-
-    /// Write it.
-    fn write(&self, kernel: Kernel, x: &Strips, out: &mut [f32]) {
-        let n = self.bias.len();
-        self.apply(kernel, x, |row, first, values, bias| {
-            for ((y, x), b) in out[row * n + first..].iter_mut().zip(values).zip(bias) {
-                *y = x + b;
-            }
-        });
-    }
-
-    /// Add it to what is there.
-    fn add(&self, kernel: Kernel, x: &Strips, out: &mut [f32]) {
-        let n = self.bias.len();
-        self.apply(kernel, x, |row, first, values, bias| {
-            for ((y, x), b) in out[row * n + first..].iter_mut().zip(values).zip(bias) {
-                *y += x + b;
-            }
-        });
-    }
-}
-
 impl Norm {
     pub(super) fn new(what: &'static str, rows: NormWeights<'_>, d: usize, epsilon: f32) -> Result<Self> {
         for (got, wanted) in [(rows.n(), 2), (rows.d(), d)] {
@@ -127,14 +76,14 @@ impl Norm {
 }
 
 impl Layer {
-    pub(super) fn new(weights: &LayerWeights<'_>, d: usize, epsilon: f32) -> Result<Self> {
-        let w = weights.up.weight.n();
+    pub(super) fn new(kernels: Kernels, weights: &LayerWeights<'_>, d: usize, epsilon: f32) -> Result<Self> {
+        let w = weights.up.bias.len();
         Ok(Self {
-            attention: Map::new("attention", &weights.attention, 3 * d, d)?,
-            output: Map::new("output", &weights.output, d, d)?,
+            attention: Map::new(kernels, "attention", &weights.attention, 3 * d, d)?,
+            output: Map::new(kernels, "output", &weights.output, d, d)?,
             attention_norm: Norm::new("attention_norm", weights.attention_norm, d, epsilon)?,
-            up: Map::new("up", &weights.up, w, d)?,
-            down: Map::new("down", &weights.down, d, w)?,
+            up: Map::new(kernels, "up", &weights.up, w, d)?,
+            down: Map::new(kernels, "down", &weights.down, d, w)?,
             norm: Norm::new("norm", weights.norm, d, epsilon)?,
         })
     }
@@ -143,11 +92,10 @@ impl Layer {
     pub(super) fn run(&self, common: Common, x: &mut [f32], lengths: &[usize], scratch: &mut Scratch) {
         let Common { kernel, d, .. } = common;
         let t = x.len() / d;
-        let Scratch { strips, mixed, gathered, wide, heads } = scratch;
+        let Scratch { left, mixed, gathered, wide, heads } = scratch;
 
         mixed.resize(t * 3 * d, 0.0);
-        strips.fill(View { data: x, stride: d, m: t, k: d }, kernel);
-        self.attention.write(kernel, strips, mixed);
+        self.attention.write(kernel, View { data: x, stride: d, m: t, k: d }, left, mixed);
         gathered.resize(t * d, 0.0);
         let mut start = 0;
         for &length in lengths {
@@ -155,17 +103,14 @@ impl Layer {
             heads.attend(common, &mixed[text.start * 3 * d..text.end * 3 * d], &mut gathered[start * d..text.end * d]);
             start = text.end;
         }
-        strips.fill(View { data: gathered, stride: d, m: t, k: d }, kernel);
-        self.output.add(kernel, strips, x);
+        self.output.add(kernel, View { data: gathered, stride: d, m: t, k: d }, left, x);
         x.chunks_exact_mut(d).for_each(|row| kernel.normalise(row, &self.attention_norm));
 
-        let w = self.up.bias.len();
+        let w = self.up.n();
         wide.resize(t * w, 0.0);
-        strips.fill(View { data: x, stride: d, m: t, k: d }, kernel);
-        self.up.write(kernel, strips, wide);
+        self.up.write(kernel, View { data: x, stride: d, m: t, k: d }, left, wide);
         kernel.activate(wide, common.activation);
-        strips.fill(View { data: wide, stride: w, m: t, k: w }, kernel);
-        self.down.add(kernel, strips, x);
+        self.down.add(kernel, View { data: wide, stride: w, m: t, k: w }, left, x);
         x.chunks_exact_mut(d).for_each(|row| kernel.normalise(row, &self.norm));
     }
 }

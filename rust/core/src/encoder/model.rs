@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::kernel::Kernel;
 use super::layer::{Common, Layer, LayerWeights, NormWeights, Scratch};
+use super::map::Kernels;
 use super::matrix::View;
 use super::pointwise::{Activation, Norm};
 use super::pooling::Pooling;
@@ -81,12 +81,16 @@ impl Encoder {
         if heads == 0 || d == 0 || d % heads != 0 {
             return Err(Error::Parameter { what: "heads", wanted: "a divisor of the dimensions", got: heads as f64 });
         }
+        let kernels = Kernels::of(settings.level);
         Ok(Self {
-            common: Common { kernel: Kernel::of(settings.level), activation: settings.activation, heads, d },
+            common: Common { kernel: kernels.singles, activation: settings.activation, heads, d },
             pooling: settings.pooling,
             positions: positions.data().to_vec(),
             norm: Norm::new("the first norm", norm, d, settings.epsilon)?,
-            layers: layers.iter().map(|layer| Layer::new(layer, d, settings.epsilon)).collect::<Result<_>>()?,
+            layers: layers
+                .iter()
+                .map(|layer| Layer::new(kernels, layer, d, settings.epsilon))
+                .collect::<Result<_>>()?,
         })
     }
 
