@@ -3,6 +3,7 @@
 //! Texts lie one behind the other, without padding. Every sum runs in float32 and in one order, so a vector does not
 //! depend on the texts beside it nor on the number of threads, to the last bit of one level of instructions.
 
+mod four_bits;
 mod kernel;
 mod layer;
 mod line;
@@ -17,6 +18,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+pub use four_bits::{BLOCK, BLOCK_BYTES, four_bit_numbers};
 pub use layer::{LayerWeights, Linear, NormWeights};
 pub use model::{Encoder, Settings};
 pub use pointwise::Activation;
