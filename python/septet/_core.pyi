@@ -931,6 +931,36 @@ class Encoder:
 def code_weights(weight: _Singles) -> tuple[NDArray[np.int8], _Singles]:
     """Return codes ``(n, k)``, -127 to 127, and scales ``(n, k / 32)`` of a weight; a ValueError for another ``k``."""
 
+def four_bit_rows(blocks: NDArray[np.uint8]) -> _Singles:
+    """Return rows ``(n, 32b)`` that are stored in blocks of four bits, shape ``(n, 18b)``.
+
+    A block is a float16 scale, then 16 bytes: number ``j`` is in the lower half of byte ``j``, ``j + 16`` in the upper
+    one, each 8 too large.
+    """
+
+@final
+class Unigram:
+    """The tokenizer of XLM-R: words are cut into the pieces whose scores have the largest sum. Threads may share it."""
+    def __new__(
+        cls,
+        offsets: NDArray[np.uint32],
+        scores: _Singles,
+        text: NDArray[np.uint8],
+        characters: NDArray[np.uint8],
+        *,
+        unknown: int,
+    ) -> Unigram:
+        """Copy the pieces, of at most 256 bytes each, and the map of characters; a ValueError for what does not fit.
+
+        Args:
+            offsets, scores, text: shapes ``(n + 1,)``, ``(n,)``, ``(bytes,)``; a piece ends where the next begins.
+            characters: for each character that is replaced, in ascending order: its number in 4 bytes, the count of
+                others in 1, and their numbers in 4 each.
+            unknown: the piece of characters that are in no piece; those in a row are one.
+        """
+    def encode(self, text: str) -> tuple[_Integers, _Integers]:
+        """Return the numbers of a text's pieces, and where each ends, in characters of the text."""
+
 # -- fusion ----------------------------------------------------------------------------------------------------------
 
 @final

@@ -31,7 +31,7 @@ from sources import (
 
 MAX_LINES = 400
 #: The border is one page, however much crosses it.
-MAX_STUB_LINES = 1_250
+MAX_STUB_LINES = 1_290
 MAX_FUNCTION_LINES = 60
 MAX_ARCHITECTURE_LINES = 150
 

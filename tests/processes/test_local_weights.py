@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from twins import packed
 from twins.tiny import D, Tiny
 
 #: Smaller files are read.
@@ -18,17 +19,18 @@ from pathlib import Path
 from septet.embedding.local.embedder import LocalEmbedder
 from septet.errors import EmbeddingConfigError
 folder, share, is_loaded = Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3] == "loaded"
+name, text = sys.argv[4:]
 embedder = LocalEmbedder(folder)
 is_loaded and embedder.load()
-weights = folder / "model.safetensors"
+weights = folder / name
 whole = weights.read_bytes()
 os.truncate(weights, int(len(whole) * share))
 try:
-    embedder.embed(["b z f"])
+    embedder.embed([text])
 except EmbeddingConfigError as fault:
     print(fault)
 weights.write_bytes(whole)
-print(embedder.embed(["b z f"]).shape)
+print(embedder.embed([text]).shape)
 """
 
 
@@ -45,8 +47,20 @@ def test_weights_that_are_cut_while_they_are_in_use_end_in_an_error_until_they_a
     header["unused"] = {"dtype": "U8", "shape": [len(unused)], "data_offsets": [len(data), len(data) + len(unused)]}
     head = json.dumps(header).encode()
     path.write_bytes(len(head).to_bytes(8, "little") + head + data + unused)
-    done = subprocess.run(
-        [sys.executable, "-c", CUT, str(folder), str(share), when], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"(1, {D})"), done.stderr
+    check(folder, share, when, path.name, D)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.5, 0.999])
+@pytest.mark.parametrize("when", ["loaded", "checked"])
+def test_a_packed_model_that_is_cut_while_it_is_in_use_ends_in_an_error_until_it_is_whole(tmp_path, share, when):
+    packed.write(tmp_path)
+    path = tmp_path / packed.NAME
+    path.write_bytes(path.read_bytes() + bytes(2 * READ_BYTES))
+    check(tmp_path, share, when, packed.NAME, packed.D)
+
+
+def check(folder, share, when, name, dimensions):
+    arguments = [str(folder), str(share), when, name, "b z f"]
+    done = subprocess.run([sys.executable, "-c", CUT, *arguments], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"(1, {dimensions})"), done.stderr
     assert "fetch it again" in done.stdout

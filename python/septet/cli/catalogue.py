@@ -74,7 +74,8 @@ def catalogue(settings: EmbeddingSettings) -> Catalogue:
         facts: tuple[Any, Any, Any] = (None, None, None)
         if local is not None:
             facts = (local.model, local.dimensions, str(local.folder))
-        models.append(Local(candidate.name, candidate.source, *facts, candidate.fault or ("" if can_run else _EXTRA)))
+        is_ready = can_run or (local is not None and local.is_packed)
+        models.append(Local(candidate.name, candidate.source, *facts, candidate.fault or ("" if is_ready else _EXTRA)))
     no_local = f"name a folder with modelPath or {MODEL_VARIABLE}"
     return Catalogue(used, why, models, no_local, [_provider(name, config) for name in KEY_VARIABLES])
 

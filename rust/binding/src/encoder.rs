@@ -5,11 +5,25 @@ use numpy::prelude::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use septet_core::Error;
 use septet_core::encoder::{self, Activation, CodedWeights, LayerWeights, Linear, Pooling, Settings, Weight};
 use septet_core::vectors::Level;
 
 use super::errors::Result;
 use super::{Matrix, Vector, array, count};
+
+/// Return the rows `(n, 32b)` that are stored in blocks of four bits, `(n, 18b)` bytes.
+#[pyfunction]
+pub(super) fn four_bit_rows(blocks: Matrix<'_, u8>) -> Result<Bound<'_, PyArray2<f32>>> {
+    let &[n, bytes] = blocks.0.shape() else { unreachable!("a matrix has two lengths") };
+    if bytes % encoder::BLOCK_BYTES != 0 {
+        let what = "the bytes of a row";
+        return Err(Error::Parameter { what, wanted: "a multiple of 18", got: bytes as f64 }.into());
+    }
+    let (py, content) = (blocks.py(), blocks.slice()?);
+    let rows = py.detach(|| encoder::four_bit_numbers(content));
+    Ok(array(py, rows).reshape([n, bytes / encoder::BLOCK_BYTES * encoder::BLOCK])?)
+}
 
 /// One layer's weights, in the order that `_core.pyi` names.
 type LayerArrays<'py> =

@@ -31,6 +31,7 @@ mod ranking;
 mod search;
 mod terms;
 mod text;
+mod unigram;
 mod vectors;
 mod walk;
 
@@ -214,6 +215,7 @@ const _: () = {
     python_can_hold::<terms::TermIndex>();
     python_can_hold::<terms::TfidfVectorizer>();
     python_can_hold::<text::Redactions>();
+    python_can_hold::<unigram::Unigram>();
     python_can_hold::<vectors::Sample>();
 };
 
@@ -231,7 +233,7 @@ mod _core {
     #[pymodule_export]
     use super::codes::Codes;
     #[pymodule_export]
-    use super::encoder::{Encoder, code_weights};
+    use super::encoder::{Encoder, code_weights, four_bit_rows};
     #[pymodule_export]
     use super::entries::{made_id, plain_json, plain_rows, text_hash, text_set};
     #[pymodule_export]
@@ -263,6 +265,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::text::{Redactions, windows};
+    #[pymodule_export]
+    use super::unigram::Unigram;
     #[pymodule_export]
     use super::vectors::{Sample, cosine_at, kernel, kernels, query_vector, row_keys, top_k, unit_rows};
     #[pymodule_export]

