@@ -2,6 +2,7 @@
 
 import ast
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,17 @@ def test_a_path_of_the_system_and_one_with_slashes_are_told_apart(tmp_path):
 def test_a_quoted_word_is_one_word():
     for word in ("plain", "two words", "it's" if not WINDOWS else "100%", "a/b c.md"):
         assert session.words(session.quoted(word)) == [word]
+
+
+def test_a_socket_is_readable_once_something_came_or_its_other_end_closed():
+    one, other = socket.socketpair()
+    with one:
+        assert not host.is_readable(one.fileno())
+        other.send(b"hello")
+        assert host.is_readable(one.fileno()) and one.recv(5) == b"hello"
+        assert not host.is_readable(one.fileno())
+        other.close()
+        assert host.is_readable(one.fileno())
 
 
 def test_limits_are_numbers_or_none(tmp_path):

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import IO
+
+assert sys.platform != "win32"
 
 #: True if a file can be replaced or removed while programs have it open, which keep the old one.
 REPLACES_OPEN_FILES = True
@@ -148,6 +151,16 @@ def most_open_files() -> int | None:
 
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return None if limit == resource.RLIM_INFINITY else limit
+
+
+def is_readable(socket: int) -> bool:
+    """Return True if a socket has something to read, or its other end has closed it."""
+    import select
+
+    # `select` refuses descriptors from 1,024 on.
+    waiting = select.poll()
+    waiting.register(socket, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def cores() -> int:

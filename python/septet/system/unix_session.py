@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+assert sys.platform != "win32"
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -217,6 +217,13 @@ def most_open_files() -> int | None:
     return None
 
 
+def is_readable(socket: int) -> bool:
+    """Return True if a socket has something to read, or its other end has closed it."""
+    import select
+
+    return bool(select.select([socket], [], [], 0)[0])
+
+
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
     count = getattr(os, "process_cpu_count", os.cpu_count)()
