@@ -102,7 +102,7 @@ def test_a_socket_is_readable_once_something_came_or_its_other_end_closed():
 def test_limits_are_numbers_or_none(tmp_path):
     assert host.free_bytes(str(tmp_path)) > 0
     assert host.cores() >= 1
-    assert all(limit is None or limit > 0 for limit in (host.most_file_bytes(), host.most_open_files()))
+    assert all(limit is None or limit > 0 for limit in (host.most_file_bytes(), host.most_connections()))
 
 
 @pytest.mark.skipif(not WINDOWS, reason="shares and drives are of Windows")

@@ -145,12 +145,12 @@ def most_file_bytes() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
-def most_open_files() -> int | None:
-    """Return the number of files that this process may open; None without a limit."""
+def most_connections() -> int | None:
+    """Return the number of connections of a server: half of the files that a process may open; None without limit."""
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
+    return None if limit == resource.RLIM_INFINITY else limit // 2
 
 
 def is_readable(socket: int) -> bool:

@@ -9,7 +9,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,6 +122,13 @@ def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
 
     for number in STOPS:
         loop.add_signal_handler(number, first)
+
+
+def run_server(main: Coroutine[Any, Any, None]) -> None:
+    """Run a server to its end, in an event loop of its own."""
+    import asyncio
+
+    asyncio.run(main)
 
 
 def _base(variable: str, fallback: str) -> Path:
