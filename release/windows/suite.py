@@ -27,11 +27,10 @@ FOLDERS = ("golden", "property", "smoke", "unit", "integration", "exhaustive", "
 PORTION = 12
 #: Maximum time of a process, in seconds.
 MOST_S = 3_600
-#: A test that hangs ends by a thread, as Windows has no SIGALRM; Hypothesis has its own profile for slow machines.
+#: A test that hangs ends by a thread, as Windows has no SIGALRM.
 OPTIONS = (
     *("-q", "-p", "no:cacheprovider", "-p", "release.windows.leaving", "--continue-on-collection-errors"),
-    *("--timeout", "900", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=1000"),
-    *("--hypothesis-profile", "ci"),
+    *("--timeout", "300", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=600"),
 )
 
 
