@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +15,17 @@ if TYPE_CHECKING:
 
 #: Where Debian keeps wine, which is not on the PATH without the package `wine`.
 WINE = "/usr/lib/wine/wine64"
+COMPILER = "/usr/bin/x86_64-w64-mingw32-gcc"
+#: wine 8 has no `ProcessPrng`, by which Rust's standard library asks Windows for randomness.
+RANDOMNESS = """
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) {
+    return SystemFunction036(data, (ULONG)length);
+}
+"""
 #: The Debian package of each file that is needed.
-PACKAGES = {WINE: "wine64", "/usr/bin/x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64"}
+PACKAGES = {WINE: "wine64", COMPILER: "gcc-mingw-w64-x86-64"}
 #: The exit code that stands for a program that ran out of time.
 TIMED_OUT = -1
 
@@ -39,11 +49,16 @@ class Wine(NamedTuple):
 
     def prepare(self) -> None:
         """Make the drive, unless it was made before."""
-        if (self.folder / "system.reg").is_file():
+        library = self.folder / "drive_c" / "windows" / "system32" / "bcryptprimitives.dll"
+        if library.is_file():
             return
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         run([WINE, "wineboot", "--init"], env=self.env)
         run([WINE, "reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", "win10", "/f"], env=self.env)
+        with tempfile.TemporaryDirectory() as work:
+            source = Path(work) / "randomness.c"
+            source.write_text(RANDOMNESS)
+            run([COMPILER, "-shared", "-O1", "-o", library, source, "-ladvapi32"])
 
     def start(self, *words: str | Path, cwd: Path, env: Mapping[str, str], seconds: float) -> Ended:
         """Run a program to its end, or until its time is over."""
