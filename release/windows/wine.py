@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from release.foreign.shell import FailedError, run
@@ -24,10 +26,13 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) {
     return SystemFunction036(data, (ULONG)length);
 }
 """
+SERVER = "/usr/lib/wine/wineserver64"
 #: The Debian package of each file that is needed.
 PACKAGES = {WINE: "wine64", COMPILER: "gcc-mingw-w64-x86-64"}
 #: The exit code that stands for a program that ran out of time.
 TIMED_OUT = -1
+#: Maximum wait for the output of programs that outlive the one that started them, in seconds.
+LEFT_S = 5.0
 
 
 class Ended(NamedTuple):
@@ -64,20 +69,31 @@ class Wine(NamedTuple):
         """Run a program to its end, or until its time is over."""
         command = [WINE, *map(str, words)]
         environment = {**os.environ, **self.env, **env}
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert process.stdout is not None
+        read, printed = partial(os.read, process.stdout.fileno(), 2**16), list[bytes]()
+        reader = Thread(target=lambda: printed.extend(iter(read, b"")), daemon=True)
+        reader.start()
         try:
-            done = subprocess.run(
-                command,
-                cwd=cwd,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as fault:
-            return Ended(TIMED_OUT, (fault.stdout or b"").decode(errors="replace"))
-        return Ended(done.returncode, done.stdout.decode(errors="replace").replace("\r\n", "\n"))
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = TIMED_OUT
+        # What a test left behind may hold the other end for long.
+        reader.join(LEFT_S)
+        return Ended(code, b"".join(printed).decode(errors="replace").replace("\r\n", "\n"))
+
+    def end(self) -> None:
+        """End the programs that are left in the drive."""
+        subprocess.run([SERVER, "--kill"], env={**os.environ, **self.env}, check=False)
 
     def run(self, *words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 600) -> str:
         """Return what a program printed; raises when it failed."""
