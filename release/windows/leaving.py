@@ -51,7 +51,7 @@ def reason(test: str) -> str | None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what the list has."""
-    chosen = [(item, reason(item.nodeid.replace("\\", "/"))) for item in items]
+    chosen = [(item, reason(item.nodeid)) for item in items]
     items[:] = [item for item, why in chosen if why is None]
     left = [(item.nodeid, why) for item, why in chosen if why is not None]
     if left:
