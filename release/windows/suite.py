@@ -33,7 +33,7 @@ ATTEMPTS = 3
 #: A test that hangs ends by a thread, as Windows has no SIGALRM.
 OPTIONS = (
     *("-q", "-p", "no:cacheprovider", "-p", "release.windows.leaving", "--continue-on-collection-errors"),
-    *("--timeout", "120", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=600"),
+    *("--timeout", "240", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=600"),
 )
 
 
