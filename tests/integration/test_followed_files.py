@@ -1,6 +1,5 @@
 """Which files a vault follows by itself: those of any name, outside the folder, and transcripts."""
 
-
 import pytest
 
 from integration.test_following import LONG, NEW, WORDS, made, message, paths_of, until
