@@ -35,10 +35,10 @@ def runtime() -> sbom.Runtime:
     return sbom.Runtime("rust-std", toolchain.rustc_version()["release"], "MIT OR Apache-2.0")
 
 
-def build(target: Target, out: Path) -> Path:
-    """Build the wheel of a system with its own linker and put it into out."""
+def build(target: Target, out: Path, *, target_dir: Path = ROOT / "target", **variables: str) -> Path:
+    """Build the wheel of a system with its own linker and put it into out; variables are added to the environment."""
     epoch = toolchain.source_date()
-    env = toolchain.environment(target, ROOT, ROOT / "target", epoch)
+    env = toolchain.environment(target, ROOT, target_dir, epoch) | variables
     if "apple" in target.triple:
         env["MACOSX_DEPLOYMENT_TARGET"] = target.policy.removeprefix("macosx_").replace("_", ".")
     with tempfile.TemporaryDirectory() as work:

@@ -7,6 +7,8 @@ import traceback
 from threading import Thread
 
 NOBODY = 65534
+#: True for root, whom modes of files do not bind.
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 def forked(task, timeout_s=20):

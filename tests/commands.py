@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 
+from consoles import home_at
 from septet.cli.app import run
 
 __all__ = ["Commands"]
@@ -22,7 +23,7 @@ class Commands:
         self.home, self._patch = home, monkeypatch
         for name in filter(FOREIGN.match, list(os.environ)):
             monkeypatch.delenv(name)
-        for name, value in {"HOME": str(home), "COLUMNS": "200", "SEPTET_VAULT": "v.db"}.items():
+        for name, value in {**home_at(home), "COLUMNS": "200", "SEPTET_VAULT": "v.db"}.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(home)
 

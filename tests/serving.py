@@ -83,7 +83,8 @@ def served(path, *arguments):
             raise AssertionError(f"the server did not start: {''.join(lines)}")
         yield address[0], process
     finally:
-        process.send_signal(signal.SIGCONT)
+        if hasattr(signal, "SIGCONT"):
+            process.send_signal(signal.SIGCONT)
         process.terminate()
         process.communicate(timeout=20)
 

@@ -26,24 +26,31 @@ def rust(wine: Wine) -> list[Row]:
     return [timed("cargo test --lib", lambda: crate.core_tests(wine, FOLDER))]
 
 
-def wheel(wine: Wine, python: Interpreter) -> list[Row]:
-    """The wheel, built, installed and used."""
+def wheel(wine: Wine) -> list[Row]:
+    """The wheel, built, checked as for a release, installed without extras and used."""
 
     def build() -> str:
         path = crate.built_wheel(wine, FOLDER)
-        python.prepare()
-        python.install(path)
         return f"{path.name}, {path.stat().st_size:,} bytes"
 
     def use() -> str:
+        python = Interpreter(FOLDER / "alone")
+        python.prepare()
+        python.install(wheel_in(FOLDER / "wheel"), alone=True)
         words = ["-I", named(INSTALLED), named(ROOT / "README.md")]
         return wine.run(python.program, *words, cwd=FOLDER).strip().splitlines()[-1]
 
-    return [timed("the wheel is built", build), timed("README, command, files", use)]
+    built = timed("the wheel is built", build)
+    return [
+        built,
+        timed("the checks of a release", lambda: crate.checked(wheel_in(FOLDER / "wheel"))),
+        timed("README, command, files", use),
+    ]
 
 
 def tests(wine: Wine, python: Interpreter, words: list[str]) -> tuple[list[Row], bool]:
     """The Python tests: a row for each folder, the list of what is left out, and whether all passed."""
+    python.prepare()
     python.install(wheel_in(FOLDER / "wheel"))
     place = suite.Suite(wine, python, FOLDER / "reports")
     place.folder.mkdir(parents=True, exist_ok=True)
@@ -104,13 +111,16 @@ def main() -> int:
     wine, python = Wine(FOLDER / "drive"), Interpreter(FOLDER / "python")
     wine.prepare()
     rows, held = list[Row](), True
-    if "rust" in parts:
-        rows += rust(wine)
-    if "wheel" in parts:
-        rows += wheel(wine, python)
-    if "python" in parts:
-        more, held = tests(wine, python, asked.files)
-        rows += more
+    try:
+        if "rust" in parts:
+            rows += rust(wine)
+        if "wheel" in parts:
+            rows += wheel(wine)
+        if "python" in parts:
+            more, held = tests(wine, python, asked.files)
+            rows += more
+    finally:
+        wine.end()
     print(f"\n{table(('what ran', 'result', 'time'), rows)}")
     return not held or any("FAILED" in outcome for _, outcome, _ in rows)
 

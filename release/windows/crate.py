@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from release import toolchain
+from release.build import expected_of
+from release.checks import faults_of
 from release.foreign.rust import PROFILE, RESULT
 from release.foreign.shell import FailedError, run
-from release.targets import ROOT
+from release.macos import build, runtime
+from release.targets import ROOT, WINDOWS
+from release.wheelfile import Wheel
 from release.windows.wine import WINE
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 TRIPLE = "x86_64-pc-windows-gnu"
 LINKER = "x86_64-w64-mingw32-gcc"
+#: The wheel of a release, linked by mingw instead of Microsoft's linker.
+TARGET = WINDOWS["windows-x86_64"]._replace(triple=TRIPLE)
 
 
 def _environment(wine: Wine, target_dir: Path) -> dict[str, str]:
@@ -57,25 +60,14 @@ def built_wheel(wine: Wine, folder: Path) -> Path:
     """Build the wheel of these sources; the folder holds it alone."""
     ensure_std()
     out = folder / "wheel"
-    with tempfile.TemporaryDirectory() as work:
-        words = ["build", "--release", "--locked", "--target", TRIPLE, "--compatibility", "off", "--out", work]
-        toolchain.run(
-            [sys.executable, "-m", "maturin", *words],
-            env={**toolchain_environment(), **_environment(wine, folder / "cargo")},
-            cwd=ROOT,
-        )
-        out.mkdir(parents=True, exist_ok=True)
-        for old in out.glob("*.whl"):
-            old.unlink()
-        built = next(Path(work).glob("*.whl"))
-        path = out / built.name
-        path.write_bytes(built.read_bytes())
-    return path
+    for old in out.glob("*.whl"):
+        old.unlink()
+    return build(TARGET, out, target_dir=folder / "cargo", **_environment(wine, folder / "cargo"))
 
 
-def toolchain_environment() -> dict[str, str]:
-    """The environment of a build, without flags of this machine."""
-    import os
-
-    unwanted = ("RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_BUILD_TARGET", "MATURIN_PEP517_ARGS")
-    return {name: value for name, value in os.environ.items() if name not in unwanted}
+def checked(path: Path) -> str:
+    """Return how many checks of a release a wheel holds; raises when one fails."""
+    faults = faults_of(Wheel(path), expected_of(TARGET, [runtime()]))
+    if found := [f"{name}: {fault}" for name, faults in faults.items() for fault in faults]:
+        raise FailedError("\n".join([path.name, *found]))
+    return f"all {len(faults)} hold: {', '.join(faults)}"

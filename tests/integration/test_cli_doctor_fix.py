@@ -10,6 +10,7 @@ import sqlite3
 
 import pytest
 
+from children import ROOT
 from commands import Commands
 from septet import StoreError, Vault
 
@@ -157,7 +158,7 @@ def test_a_file_that_is_damaged_itself_is_left_as_it_is(vault, doctor):
     assert vault.read_bytes() == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(ROOT, reason="root may write everywhere")
 def test_a_vault_that_takes_no_writes_is_not_mended_and_says_so(vault, doctor):
     changed(vault, "DELETE FROM entries_fts_docsize WHERE id = 5")
     vault.chmod(0o444)

@@ -5,12 +5,12 @@ import threading
 
 import pytest
 
-from children import Busy
+from children import ROOT, Busy
 from septet import Vault
 from septet.files.steady import print_of, read_steadily
 from synced import fresh, ids, paths, picture
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+needs_root = pytest.mark.skipif(not ROOT, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture

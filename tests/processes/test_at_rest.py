@@ -7,10 +7,10 @@ import traceback
 
 import pytest
 
-from children import NOBODY, open_to_others
+from children import NOBODY, ROOT, open_to_others
 from septet import Vault
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+pytestmark = pytest.mark.skipif(not ROOT, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture

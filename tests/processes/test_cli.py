@@ -15,6 +15,8 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from consoles import home_at
+
 ANSI = "\x1b["
 
 
@@ -25,7 +27,7 @@ class Shell:
         self.home = home
         dropped = ("SEPTET_VAULT", "NO_COLOR", "FORCE_COLOR", "XDG_DATA_HOME", "XDG_CACHE_HOME")
         self.env = {k: v for k, v in os.environ.items() if k not in dropped}
-        self.env |= {"HOME": str(home), "COLUMNS": "200"}
+        self.env |= {**home_at(home), "COLUMNS": "200"}
 
     def __call__(self, *args: str | bytes, stdin: str | bytes = "", **env: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "septet", *args]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from consoles import home_at
 from embedding_server import ROUTES, EmbeddingServer, faults
 from embedding_server.batches import Batches
 from septet import Vault
@@ -37,7 +38,7 @@ class Shell:
         self.home = home
         foreign = re.compile(r"SEPTET_|XDG_|OPENAI_|VOYAGE_|GEMINI_|GOOGLE_|OLLAMA_|\w+_proxy$", re.IGNORECASE)
         self.env = {k: v for k, v in os.environ.items() if not foreign.match(k)}
-        self.env |= {"HOME": str(home), "COLUMNS": "200", "SEPTET_VAULT": str(home / "v.db")}
+        self.env |= {**home_at(home), "COLUMNS": "200", "SEPTET_VAULT": str(home / "v.db")}
         self.shown: list[str] = []
 
     def __call__(self, *args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from consoles import home_at
 from septet import Vault
 
 pytest.importorskip("typer")
@@ -31,7 +32,7 @@ def septet(tmp_path: Path) -> Run:
         vault.add(id="b", title="Geese fly")
         vault.add(id="c", title="Geese swim", description="and fly far and wide over land")
     (tmp_path / "judged.jsonl").write_text("\n".join(map(json.dumps, JUDGED)), encoding="utf-8")
-    env = {**os.environ, "HOME": str(tmp_path), "SEPTET_VAULT": str(tmp_path / "v.db"), "COLUMNS": "200"}
+    env = {**os.environ, **home_at(tmp_path), "SEPTET_VAULT": str(tmp_path / "v.db"), "COLUMNS": "200"}
 
     def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "septet", "eval", *args]
@@ -94,7 +95,7 @@ def test_judgements_of_which_the_vault_holds_none_exit_with_1(septet, more):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["missing.jsonl"], 2, "missing.jsonl cannot be read: No such file"),
+        (["missing.jsonl"], 2, "missing.jsonl cannot be read: "),
         (["judged.jsonl", "-m", "F1"], 2, "unknown measure 'F1'"),
         (["judged.jsonl", "--qrels", "judged.jsonl"], 2, "omit one of them"),
         (["judged.jsonl", "--against", "none"], 2, "unknown profile 'none'"),

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 
+from consoles import CONSOLE, interrupt
 from septet import Vault
 
 MODULE = [sys.executable, "-m", "septet", "import"]
@@ -102,7 +103,7 @@ def interruptible():
 def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_path):
     lines = b"".join(b'{"title": "t %d"}\n' % number for number in range(5_200))
     command = [*MODULE, "-", "--vault", "v.db"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as running:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, **CONSOLE) as running:
         running.stdin.write(lines)
         running.stdin.flush()
         while not (tmp_path / "v.db").exists() or entries(tmp_path) < 5_000:
@@ -110,7 +111,7 @@ def test_an_interrupt_says_what_is_stored_and_a_second_run_goes_on(septet, tmp_p
             time.sleep(0.05)
         # Until it waits for more: the progress is told behind the transaction.
         time.sleep(2)
-        running.send_signal(signal.SIGINT)
+        interrupt(running)
         said = running.stderr.read().decode()
         assert running.wait(60) == 130
     assert said == "stopped: 5,000 stored; import again to continue\n"

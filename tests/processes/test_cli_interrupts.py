@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from commands import Commands
+from consoles import CONSOLE, INTERRUPTED, STOPS, home_at, interrupt
 from embedding_server import EmbeddingServer
 from embedding_server.parts import text_rows
 from septet import Vault
@@ -37,11 +38,11 @@ def interruptible():
 @contextlib.contextmanager
 def running(home, *arguments, **more):
     """Start a command; it is ended if it outlives the block."""
-    environment = {**os.environ, "HOME": str(home), "SEPTET_EMBEDDING": "", "SEPTET_VAULT": str(home / "v.db"), **more}
-    environment.pop("XDG_CONFIG_HOME", None)
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_CONFIG_HOME"}
+    environment |= {**home_at(home), "SEPTET_EMBEDDING": "", "SEPTET_VAULT": str(home / "v.db"), **more}
     command = [sys.executable, "-m", "septet", *arguments]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, env=environment, cwd=home, **pipes) as process:
+    with subprocess.Popen(command, text=True, env=environment, cwd=home, **pipes, **CONSOLE) as process:
         try:
             yield process
         finally:
@@ -50,7 +51,7 @@ def running(home, *arguments, **more):
 
 def interrupted_after(process, seconds):
     """Interrupt a command when it has run so long, unless it is done; return its exit code and what it said."""
-    timer = threading.Timer(seconds, process.send_signal, [signal.SIGINT])
+    timer = threading.Timer(seconds, interrupt, [process])
     timer.start()
     _, said = process.communicate(timeout=120)
     timer.cancel()
@@ -59,7 +60,7 @@ def interrupted_after(process, seconds):
 
 def traced(said):
     """Tell whether a traceback was shown, other than Python's own of its start, before Septet was loaded."""
-    return "Traceback" in said and re.search(r"(python|site-packages)/septet/", said) is not None
+    return "Traceback" in said and re.search(r"(python|site-packages)[/\\]septet[/\\]", said) is not None
 
 
 def held(home):
@@ -93,7 +94,7 @@ def test_an_import_that_is_stopped_says_what_is_stored(tmp_path, seconds):
         assert stored == ENTRIES
     else:
         # Before there was anything to stop.
-        assert (code in (130, -signal.SIGINT), stored) == (True, 0), said
+        assert (code in (130, INTERRUPTED), stored) == (True, 0), said
     with running(tmp_path, "import", str(lines)) as process:
         assert process.communicate(timeout=120)[1].startswith(f"stored {ENTRIES} entries")
     assert held(tmp_path) == ENTRIES
@@ -131,7 +132,7 @@ def test_a_sync_that_is_stopped_says_what_is_stored(tmp_path, seconds):
         counts = sum(one.files for one in roots), sum(one.chunks for one in roots)
         assert (code, counts) == (130, tuple(int(number.replace(",", "")) for number in told.groups()))
     else:
-        assert code in (0, 130, -signal.SIGINT), said
+        assert code in (0, 130, INTERRUPTED), said
     with running(tmp_path, "sync", str(folder)) as process:
         process.communicate(timeout=120)
     with Vault(tmp_path / "v.db") as vault:
@@ -147,7 +148,7 @@ def test_embedding_that_is_stopped_says_how_many_have_a_vector(tmp_path, at):
     def embed(texts, *rest, **more):
         asked.append(len(texts))
         if len(asked) == at:
-            process.send_signal(signal.SIGINT)
+            interrupt(process)
             stopping.wait(0.2)
         return text_rows(texts, *rest, **more)
 
@@ -174,7 +175,7 @@ def test_optimizing_that_is_stopped_leaves_nothing_half_done(tmp_path, seconds):
         vault.add_many({"id": f"e{i}", "title": f"title {i}", "vector": [1.0, i]} for i in range(6_000))
     with running(tmp_path, "optimize") as process:
         code, said = interrupted_after(process, seconds)
-    assert code in (0, 130, -signal.SIGINT), said
+    assert code in (0, 130, INTERRUPTED), said
     # An interrupt while modules were loaded has nothing to say.
     assert ("stopped" in said) == (code == 130 and said != "")
     assert held(tmp_path) == 6_000
@@ -185,15 +186,15 @@ def test_optimizing_that_is_stopped_leaves_nothing_half_done(tmp_path, seconds):
     assert Path(told["path"]).exists()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_watching_ends_well_when_it_is_told_to_end(tmp_path, sent):
+@pytest.mark.parametrize("stop", STOPS)
+def test_watching_ends_well_when_it_is_told_to_end(tmp_path, stop):
     pytest.importorskip("watchfiles")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nSteep it.\n")
     with running(tmp_path, "watch", "notes") as process:
         assert process.stdout.readline().endswith(" s\n")
         assert process.stderr.readline().startswith("watching ")
-        process.send_signal(sent)
+        stop(process)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (0, "stopped\n")
     assert held(tmp_path) == 1
@@ -230,13 +231,12 @@ except KeyboardInterrupt:
 
 
 def test_a_second_interrupt_ends_the_process_whatever_it_does(tmp_path):
-    with subprocess.Popen(
-        [sys.executable, "-c", DEAF], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", DEAF], text=True, **pipes, **CONSOLE) as process:
         for said in ("ready\n", "stopping\n"):
             assert process.stdout.readline() == said
-            process.send_signal(signal.SIGINT)
-        assert process.wait(30) == -signal.SIGINT
+            interrupt(process)
+        assert process.wait(30) == INTERRUPTED
 
 
 def test_a_command_that_is_to_ignore_interrupts_does(tmp_path):
@@ -245,7 +245,7 @@ def test_a_command_that_is_to_ignore_interrupts_does(tmp_path):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         process.stdin.write('{"title": "one"}\n')
         process.stdin.flush()
-        process.send_signal(signal.SIGINT)
+        interrupt(process)
         _, said = process.communicate('{"title": "two"}\n', timeout=60)
     assert process.returncode == 0
     assert said.startswith("stored 2 entries")

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +15,7 @@ pytest.importorskip("typer")
 pytest.importorskip("uvicorn")
 
 from commands import FOREIGN
+from consoles import CONSOLE, STOPS, home_at
 from septet import Vault
 from serving import ask
 
@@ -32,14 +32,14 @@ def home(tmp_path):
 
 def environment(home, **more):
     kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
-    return {**kept, "HOME": str(home), **more}
+    return {**kept, **home_at(home), **more}
 
 
 @contextmanager
 def served(home, *arguments, **more):
     """Run `septet serve` at a free port; give its URL and the process."""
     command = [sys.executable, "-m", "septet", "serve", "--port", "0", *arguments]
-    options = {"cwd": home, "env": environment(home, **more), "stderr": subprocess.PIPE, "text": True}
+    options = {"cwd": home, "env": environment(home, **more), "stderr": subprocess.PIPE, "text": True, **CONSOLE}
     with subprocess.Popen(command, **options) as process:
         try:
             said = []
@@ -60,13 +60,13 @@ def refused(home, *arguments, **more):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
-def test_it_answers_until_a_signal_and_ends_well(home, sent):
+@pytest.mark.parametrize("stop", STOPS)
+def test_it_answers_until_it_is_stopped_and_ends_well(home, stop):
     with served(home, "--vault", "v.db") as (url, process):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
         assert ask.post(f"{url}v1/search", json={"query": "cookies", "limit": 1}).json()["hits"]
         assert "<title>" in ask.get(url).text
-        process.send_signal(sent)
+        stop(process)
         said = process.stderr.read()
         assert process.wait(30) == 0
     *lines, last = said.splitlines()

@@ -1,6 +1,5 @@
 """Tests of `integration/test_files.py` that start processes."""
 
-import os
 import subprocess
 import sys
 from contextlib import closing
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from children import as_nobody, open_to_others
+from children import ROOT, as_nobody, open_to_others
 from septet import ReadOnly, StoreBusy, StoreError, Vault
 from septet.sqlite.store.store import SqliteStore
 
@@ -45,7 +44,7 @@ def path(tmp_path):
     return made
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+needs_root = pytest.mark.skipif(not ROOT, reason="permissions bind root only after it has stepped down")
 
 
 @pytest.fixture

@@ -1,13 +1,13 @@
 """Tests of `integration/test_folders.py` that start processes."""
 
 import os
-import signal
 import subprocess
 import sys
 
 import pytest
 
-from children import NOBODY, open_to_others
+from children import NOBODY, ROOT, open_to_others
+from consoles import was_killed
 from integration.test_folders import names
 from septet import StoreError, Vault
 from septet.sqlite.store.restoring import full_text_faults
@@ -68,7 +68,7 @@ def test_processes_that_read_and_write_get_on_and_lose_nothing(synchronised):
 def test_a_process_that_is_killed_while_it_writes_loses_nothing_that_it_acknowledged(synchronised):
     path = synchronised / "v.db"
     ran = subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)
-    assert ran.returncode == -signal.SIGKILL
+    assert was_killed(ran.returncode)
     assert names(synchronised) == ["v.db", "v.db-journal"]
     with Vault(path) as vault:
         assert sorted(vault.search("word", limit=100).ids) == [f"kept{i}" for i in range(8)]
@@ -76,7 +76,7 @@ def test_a_process_that_is_killed_while_it_writes_loses_nothing_that_it_acknowle
     assert full_text_faults(str(path)) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="permissions bind root only after it has stepped down")
+@pytest.mark.skipif(not ROOT, reason="permissions bind root only after it has stepped down")
 def test_a_write_that_was_broken_off_is_never_read_as_if_it_were_at_rest(synchronised):
     path = synchronised / "v.db"
     subprocess.run([sys.executable, "-c", KILLED, str(path)], timeout=60)

@@ -1,6 +1,5 @@
 """Processes that are killed while a root is read in another way: the old chunks are whole, or the new ones are."""
 
-import signal
 import subprocess
 import sys
 import time
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from consoles import was_killed
 from reindexed import LARGE, SMALL, STRESS_S, fill, fresh, leftovers, note, picture, sound, write
 from septet import Chunking, Vault
 
@@ -15,7 +15,7 @@ TESTS = Path(__file__).parent.parent
 
 #: Syncs a folder with other options, and kills itself at a transaction, before or behind its commit, or in the switch.
 CHILD = """
-import os, signal, sys
+import os, sys
 from septet import Vault
 from septet.files import reindexing
 from septet.sqlite.store.store import SqliteStore as Store
@@ -27,7 +27,7 @@ reindexing.SWITCHED_CHUNKS = 4
 number = 0
 
 def die():
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), 9)
 
 def counted(transaction):
     class Counted:
@@ -103,7 +103,7 @@ def test_a_kill_at_any_transaction_leaves_the_old_chunks_or_the_new_ones_whole(m
     seen = []
     for at in range(1, count + 1) if STRESS_S else sorted({count // 2, count - 3, count}):
         file = copied(place, tmp_path / f"{at}.septet")
-        assert run(file, place / "notes", at, when)[0] == -signal.SIGKILL
+        assert was_killed(run(file, place / "notes", at, when)[0])
         with Vault(file) as vault:
             seen.append(picture(vault) == new)
             assert picture(vault) in (old, new) and sound(vault)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -291,7 +290,7 @@ def test_processes_with_roots_of_their_own_share_a_vault_and_one_may_be_killed_a
         time.sleep(float(rng.uniform(0.2, 0.6)))
         for folder in folders:
             (folder / f"n{rng.integers(30)}.md").write_text(f"# Note\n\nAgain {rng.integers(999)}.\n", encoding="utf-8")
-        victim.send_signal(signal.SIGKILL)
+        victim.kill()
         victim.wait()
     assert [one.wait() for one in last] == [0, 0]
     with Vault(path) as vault:

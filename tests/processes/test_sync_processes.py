@@ -1,7 +1,6 @@
 """Syncs that meet: threads and processes on one vault, a process that is killed, and an embedder that counts."""
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -63,7 +62,7 @@ def kills(vault_path, folder, rounds, seed):
         fill(folder, 150, f"word{seed}x{n}")
         process = child(SYNC, vault_path, folder)
         time.sleep(float(rng.uniform(0.3, 1.2)))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait()
         with Vault(vault_path) as vault:
             for hit in vault.search("note", limit=20).hits:

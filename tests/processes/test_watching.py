@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ import time
 
 import pytest
 
+from consoles import CONSOLE, interrupt
 from integration.test_following import LONG, WORDS, made, message, paths_of, until
 from septet import Closed, EntryError, Vault
 from septet.files.watching import FolderWatcher
@@ -279,7 +279,8 @@ def test_the_command_prints_a_line_a_sync_and_ends_at_ctrl_c(tmp_path, notes, de
         environment |= {"WATCHFILES_FORCE_POLLING": "true", "WATCHFILES_POLL_DELAY_MS": "100000000"}
     options = ["--debounce", "0.05", "--interval", "0.2" if deaf else "3600"]
     command = [sys.executable, "-m", "septet", "watch", str(notes), *options]
-    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    child = subprocess.Popen(command, env=environment, text=True, **pipes, **CONSOLE)
     try:
         assert "4 added" in child.stdout.readline()
         assert str(notes) in child.stderr.readline()
@@ -288,7 +289,7 @@ def test_the_command_prints_a_line_a_sync_and_ends_at_ctrl_c(tmp_path, notes, de
         line = child.stdout.readline()
         assert "notes: " in line
         assert "1 added" in line
-        child.send_signal(signal.SIGINT)
+        interrupt(child)
         _, err = child.communicate(timeout=LONG)
         assert child.returncode == 0, err
         assert "Traceback" not in err

@@ -1,13 +1,13 @@
 """Pages, counts and facets are exactly what a slow reading in Python gives, also after writes."""
 
 from collections import Counter
-from datetime import datetime, timezone
 from math import inf
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, Vault
+from septet.inputs.times import utc_time
 from twins.filters import ATTRS, FILTERS, TAG, TEXT, slowly
 
 SEVERITIES = ["suggestion", "warning", "critical"]
@@ -102,7 +102,7 @@ def counted_slowly(entries, field, by):
         value = at(entry, field)
         if field in TIMES:
             shape = {"year": "%Y", "month": "%Y-%m"}.get(by, "%Y-%m-%d")
-            value = None if value is None else datetime.fromtimestamp(value, timezone.utc).strftime(shape)
+            value = None if value is None else utc_time(value).strftime(shape)
         listed = value if isinstance(value, (list, tuple)) else [value]
         members = {(isinstance(v, bool), v) for v in listed if v is not None and not isinstance(v, (list, dict))}
         counts.update(members)

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -87,10 +88,21 @@ def test_a_quoted_word_is_one_word():
         assert session.words(session.quoted(word)) == [word]
 
 
+def test_a_socket_is_readable_once_something_came_or_its_other_end_closed():
+    one, other = socket.socketpair()
+    with one:
+        assert not host.is_readable(one.fileno())
+        other.send(b"hello")
+        assert host.is_readable(one.fileno()) and one.recv(5) == b"hello"
+        assert not host.is_readable(one.fileno())
+        other.close()
+        assert host.is_readable(one.fileno())
+
+
 def test_limits_are_numbers_or_none(tmp_path):
     assert host.free_bytes(str(tmp_path)) > 0
     assert host.cores() >= 1
-    assert all(limit is None or limit > 0 for limit in (host.most_file_bytes(), host.most_open_files()))
+    assert all(limit is None or limit > 0 for limit in (host.most_file_bytes(), host.most_connections()))
 
 
 @pytest.mark.skipif(not WINDOWS, reason="shares and drives are of Windows")

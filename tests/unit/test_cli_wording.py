@@ -12,7 +12,10 @@ pytest.importorskip("typer")
 
 from septet.cli import commands
 from septet.cli.wording import in_commands
+from septet.system.session import session
 
+#: Names that a shell wants quoted, each in its way.
+QUOTED = ("my notes (old), all", "it's")
 ROOT = Path(__file__).parent.parent.parent / "python" / "septet"
 #: Rooms and files whose messages no command prints: other programs call them.
 ELSEWHERE = frozenset("adapters aio index server tables tfidf".split())
@@ -49,7 +52,7 @@ def messages():
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
         inside = path.relative_to(ROOT)
-        if inside.parts[0] == "cli" or ELSEWHERE & set(inside.parts) or str(inside) in FILES:
+        if inside.parts[0] == "cli" or ELSEWHERE & set(inside.parts) or inside.as_posix() in FILES:
             continue
         tree = ast.parse(path.read_text("utf-8"))
         said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -85,8 +88,8 @@ def test_no_message_that_a_command_can_print_names_a_call_of_python():
     [
         ("call embed() to embed again", "run `septet embed` to embed again"),
         ("forget_root('k') removes them", "`septet forget-root k` removes them"),
-        ("forget_root('my notes (old), all') first", "`septet forget-root 'my notes (old), all'` first"),
-        ('forget_root("it\'s") first', "`septet forget-root 'it'\"'\"'s'` first"),
+        ("forget_root('my notes (old), all') first", f"`septet forget-root {session.quoted(QUOTED[0])}` first"),
+        ('forget_root("it\'s") first', f"`septet forget-root {session.quoted(QUOTED[1])}` first"),
         ("nothing, or optimize() once for later processes", "nothing, or `septet optimize` once for later processes"),
         ("embed(batch=True) collects them later", "`septet embed --batch` collects them later"),
         ("ask with include_memories=True (--memories), or recall()", "ask with --memories, or `septet recall`"),

@@ -213,7 +213,8 @@ def _code() -> int:
             # Registers the shells as a side effect; typer does so itself only with `add_completion`.
             get_completion_inspect_parameters()
         try:
-            app(prog_name="septet")
+            # On Windows `*` would become names of files, which in queries and in patterns it does not stand for.
+            app(prog_name="septet", windows_expand_args=False)
         finally:
             sys.stdout.flush()
     except SeptetError as fault:

@@ -61,6 +61,8 @@ def _disconnected(fault: BaseException) -> bool:
     """Return True if an error, or every error of a group, means that the client disconnected."""
     if (inner := getattr(fault, "exceptions", None)) is not None:
         return all(map(_disconnected, inner))
+    if isinstance(fault, OSError) and session.is_closed_pipe(fault):
+        return True
     return isinstance(fault, (BrokenPipeError, ConnectionResetError, BrokenResourceError, ClosedResourceError))
 
 

@@ -21,6 +21,7 @@ from septet.errors import StoreError
 from septet.server.exchange import CONNECTION
 from septet.server.room import Room
 from septet.system.host import host
+from septet.system.session import session
 
 if TYPE_CHECKING:
     from septet.server.app import App
@@ -33,7 +34,7 @@ TAKE_S = 20.0
 LEAST_TAKEN = 32 * 2**10
 #: Maximum bytes of all undelivered answers; beyond it, the slowest client is disconnected.
 MOST_UNTAKEN = 256 * 2**20
-#: Maximum connections, at most half of the process's open files; beyond it, the slowest client is disconnected.
+#: Maximum connections, at most those of the system; beyond it, the slowest client is disconnected.
 MOST_CONNECTIONS = 1_000
 #: Maximum bytes of the head of a request.
 MOST_HEAD = 16 * 2**10
@@ -92,7 +93,7 @@ class Server(uvicorn.Server):
         """Serve; return when the server has stopped."""
         # The caller logs the server's state; keep only the warnings of uvicorn.
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-        self.run([self._listening])
+        session.run_server(self.serve([self._listening]))
 
     def stop(self) -> None:
         """Stop the server: refuse further requests, and give those in progress time to finish."""
@@ -137,8 +138,8 @@ class Server(uvicorn.Server):
 
 
 def _most_connections() -> int:
-    files = host.most_open_files()
-    return MOST_CONNECTIONS if files is None else max(1, min(MOST_CONNECTIONS, files // 2))
+    most = host.most_connections()
+    return MOST_CONNECTIONS if most is None else max(1, min(MOST_CONNECTIONS, most))
 
 
 class _HeadParser(h11.Connection):

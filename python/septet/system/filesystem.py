@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from contextlib import suppress
 
 from septet.system.host import host
@@ -57,6 +58,8 @@ _MARKS = {
 
 def file_system(path: str | os.PathLike[str]) -> str:
     """Return the type of the file system of a path or of its nearest existing parent; "" if unknown."""
+    if sys.platform == "win32":
+        return ""
     try:
         resolved, device = _nearest(path)
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
@@ -143,6 +146,8 @@ def create_private(path: str) -> None:
 def _is_shared(folder: str) -> bool:
     if os.stat(folder).st_mode & stat.S_ISGID:
         return True
+    if sys.platform == "win32":
+        return False
     try:
         return "system.posix_acl_default" in os.listxattr(folder)
     except (AttributeError, OSError):

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import IO
+
+assert sys.platform != "win32"
 
 #: True if a file can be replaced or removed while programs have it open, which keep the old one.
 REPLACES_OPEN_FILES = True
@@ -142,12 +145,22 @@ def most_file_bytes() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
-def most_open_files() -> int | None:
-    """Return the number of files that this process may open; None without a limit."""
+def most_connections() -> int | None:
+    """Return the number of connections of a server: half of the files that a process may open; None without limit."""
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
+    return None if limit == resource.RLIM_INFINITY else limit // 2
+
+
+def is_readable(socket: int) -> bool:
+    """Return True if a socket has something to read, or its other end has closed it."""
+    import select
+
+    # `select` refuses descriptors from 1,024 on.
+    waiting = select.poll()
+    waiting.register(socket, select.POLLIN)
+    return bool(waiting.poll(0))
 
 
 def cores() -> int:

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+assert sys.platform != "win32"
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -119,6 +122,13 @@ def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
 
     for number in STOPS:
         loop.add_signal_handler(number, first)
+
+
+def run_server(main: Coroutine[Any, Any, None]) -> None:
+    """Run a server to its end, in an event loop of its own."""
+    import asyncio
+
+    asyncio.run(main)
 
 
 def _base(variable: str, fallback: str) -> Path:

@@ -212,9 +212,16 @@ def most_file_bytes() -> int | None:
     return None
 
 
-def most_open_files() -> int | None:
-    """Return None: a process has no limit on open files."""
-    return None
+def most_connections() -> int | None:
+    """Return the number of connections of a server, which waits for them by `select`: that takes 512 sockets."""
+    return 500
+
+
+def is_readable(socket: int) -> bool:
+    """Return True if a socket has something to read, or its other end has closed it."""
+    import select
+
+    return bool(select.select([socket], [], [], 0)[0])
 
 
 def cores() -> int:

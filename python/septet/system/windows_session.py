@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ INTERRUPTS = (signal.SIGINT, signal.SIGBREAK)
 TEXT: Mapping[str, Any] = {} if os.environ.get("PYTHONIOENCODING") else {"encoding": "utf-8", "newline": "\n"}
 #: Windows's error of a pipe whose reader has ended, which the C library calls an invalid argument.
 _CLOSED = frozenset({errno.EPIPE, errno.EINVAL})
+#: Windows's errors of a connection that its client reset before it was accepted: reset, not connected.
+_LEFT = frozenset({10054, 10057})
 #: Pager of long output; empty for none: `more` shows no colours and no UTF-8.
 PAGER = ""
 #: Advice for a file that other users can read.
@@ -124,6 +126,32 @@ def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
 
     for number in STOPS:
         signal.signal(number, first)
+
+
+def run_server(main: Coroutine[Any, Any, None]) -> None:
+    """Run a server to its end, in an event loop that goes on when a client leaves before it is accepted.
+
+    The default loop closes the socket that listens then.
+    """
+    import asyncio
+
+    def report(loop: AbstractEventLoop, context: dict[str, Any]) -> None:
+        if getattr(context.get("exception"), "winerror", None) not in _LEFT:
+            loop.default_exception_handler(context)
+
+    loop = asyncio.SelectorEventLoop()
+    loop.set_exception_handler(report)
+    try:
+        loop.run_until_complete(main)
+    finally:
+        # As `asyncio.run` ends; it takes no loop before Python 3.12.
+        if left := asyncio.all_tasks(loop):
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
 
 
 def _named(variable: str) -> Path | None:

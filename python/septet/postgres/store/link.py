@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import select
 import time
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -16,6 +15,7 @@ from psycopg.rows import TupleRow
 from psycopg.waiting import wait
 
 from septet.errors import ForkedInUse
+from septet.system.host import host
 
 if TYPE_CHECKING:
     from psycopg.abc import PQGen
@@ -188,9 +188,7 @@ class ServerLink(psycopg.Connection[TupleRow]):
                 self._leaving = False
             for _ in range(MOST_SAID):
                 # The server may have sent something: a goodbye, as a rule.
-                poll = select.poll()
-                poll.register(self.pgconn.socket, select.POLLIN)
-                if not poll.poll(0):
+                if not host.is_readable(self.pgconn.socket):
                     return self.pgconn.transaction_status == TransactionStatus.IDLE
                 self.pgconn.consume_input()
                 self.pgconn.is_busy()
