@@ -55,6 +55,7 @@ Codes and their meanings:
 ``tavily_no_key``           Tavily is enabled but has no key
 ``text_refused``            the provider refuses a single text
 ``tier_failed``             a tier failed; the other tiers were used
+``unknown_script``          the model of the vectors was not made for the script of the query
 ``unknown_words``           no entry contains a required word or phrase
 ``vault_replaced``          the file was deleted or replaced; the file opened before was searched
 ``vector_mismatch``         the query vector matches no vectors of the tier
@@ -129,6 +130,7 @@ NoteCode: TypeAlias = Literal[
     "tavily_no_key",
     "text_refused",
     "tier_failed",
+    "unknown_script",
     "unknown_words",
     "vault_replaced",
     "vector_mismatch",

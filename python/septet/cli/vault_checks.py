@@ -6,6 +6,7 @@ touched; nor is a file that SQLite reports as damaged. Checks of a server offer 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from septet.cli.exits import STORE
 from septet.cli.places import shown
 from septet.embedding.automatic import SpaceStatus
-from septet.embedding.embedder import Embedder
+from septet.embedding.embedder import MULTILINGUAL, Embedder, space_name, unknown_script_of
 from septet.errors import NotAVault, ReadOnly, SeptetError, StoreBusy, StoreError
 from septet.files.report import counted
 from septet.model.codec import attributes
@@ -30,10 +31,15 @@ from septet.sqlite.store.soundness import table_faults, unsound_rows
 from septet.sqlite.store.store import SqliteStore
 from septet.system.target import left_unfinished, sweep
 from septet.vault import Vault
+from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
     from septet.postgres.store.administration import ServerFacts
 
+#: Entries whose script is looked at.
+NEWEST = 200
+#: Fewer than one in ten of another script are not reported.
+FEW = 10
 #: Maximum damaged rows to list.
 MOST_ROWS = 20
 _SPACE = ("model", "dimensions", "entries", "missing", "active", "given")
@@ -47,6 +53,7 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
     try:
         with Vault(path, read_only=True, embedder=models or None) as vault:
             stats, spaces = vault.stats(), vault.embedding_status().spaces
+            scripts = script_checks(vault, models)
     except SeptetError as fault:
         check = Check("vault", "fault", str(fault), {"path": str(path)}, STORE)
         return [check] if isinstance(fault, NotAVault) else [check, _file(path), _rows(path)]
@@ -60,6 +67,7 @@ def vault_checks(path: Path | None, models: Sequence[Embedder]) -> list[Check]:
         _sidecar(path, stats.entries),
         _remains(path),
         vectors_check(spaces),
+        *scripts,
     ]
 
 
@@ -186,6 +194,21 @@ def vectors_check(spaces: Sequence[SpaceStatus]) -> Check:
     return Check("vectors", "ok", "; ".join(map(_describe, spaces)), facts)
 
 
+def script_checks(vault: AnyVault, models: Sequence[Embedder]) -> list[Check]:
+    """Report the script of many of the newest entries, if the first model was not made for it."""
+    if not models:
+        return []
+    page = vault.entries(order_by=[("created_at", "desc")], limit=NEWEST)
+    scripts = Counter(unknown_script_of(models[0], f"{entry.title}\n{entry.description}") for entry in page)
+    del scripts[None]
+    script, count = next(iter(scripts.most_common(1)), (None, 0))
+    if script is None or count * FEW < len(page):
+        return []
+    entries = f"{count:,} of the {len(page):,} newest entries are in {script}"
+    summary = f"{entries}, for which {space_name(models[0])} was not made: {MULTILINGUAL}"
+    return [Check("scripts", "fault", summary, {"script": script, "entries": count, "of": len(page)})]
+
+
 def _describe(space: SpaceStatus) -> str:
     length = f" ({space.dimensions} dimensions)" if space.dimensions else ""
     origin = ", given by the caller" if space.given else ""
@@ -228,6 +251,7 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
             from septet.postgres.store.vector_index import unfinished
 
             stats, spaces = vault.stats(), vault.embedding_status().spaces
+            scripts = script_checks(vault, models)
             store: Any = vault._store
             with store.reading() as read:
                 server: ServerFacts = server_facts(read)
@@ -252,6 +276,7 @@ def server_checks(address: str, models: Sequence[Embedder]) -> list[Check]:
         _changes(server),
         vectors_check(spaces),
         *([_vector_index(broken)] if broken else []),
+        *scripts,
     ]
 
 

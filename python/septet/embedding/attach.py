@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import NamedTuple
 
-from septet.embedding.embedder import Kind
+from septet.embedding.embedder import MULTILINGUAL, Kind, unknown_script_of
 from septet.embedding.embeddings import Embeddings
 from septet.embedding.query.query_embedder import WITHOUT, QueryEmbedder
 from septet.embedding.query.selection import SpaceSelection
@@ -60,6 +60,10 @@ def with_query_vectors(
             notes.append(Note("vector_mismatch", cause, "call embed() to embed again", name))
             continue
         embeddings_of[name] = QueryEmbedding(space, answer)
+        script = unknown_script_of(embedders[space.model].embedder, plan.query.text)
+        if script is not None:
+            cause = f"{space.model} was not made for {script}, so its vectors say little about this query"
+            refusals.append(Note("unknown_script", cause, MULTILINGUAL))
     # Report the failure of a model once for all its tiers.
     return plan._replace(embeddings=embeddings_of, notes=(*plan.notes, *notes, *dict.fromkeys(refusals)))
 

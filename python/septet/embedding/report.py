@@ -93,7 +93,7 @@ class Tally:
         lost_s: duration of these batches.
         stopped_by: the reason for an early end; None while the run continues.
         wants_retry: True if a retry may help.
-        causes: failed texts by code, cause and cure.
+        causes: texts that failed, or of an unknown script, by code, cause and cure.
         remarks: notes about the run as a whole.
     """
 

@@ -192,6 +192,15 @@ class LocalEmbedder:
         loaded, text = self._ready(), self._prefix["document"] + text
         return whole(loaded.tokenizer, text.encode("utf-8", "replace").decode("utf-8"), self.max_tokens) is None
 
+    def unknown_script(self, text: str) -> str | None:
+        """Return the script of a text, such as Cyrillic, if the model was not made for it; else None.
+
+        Raises:
+            EmbeddingConfigError: the tokenizer or the weights are damaged, or `text` is not text.
+        """
+        (text,) = checked_texts([text])
+        return None if text.isascii() else self._ready().tokenizer.unknown_script(text)
+
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None
     ) -> NDArray[np.float32]:

@@ -150,3 +150,7 @@ class UnigramTokenizer:
         ]
         kept = ends[: self._most]
         return Tokens(parts[0], parts[1:], int(kept[-1]) if len(kept) else 0)
+
+    def unknown_script(self, text: str) -> str | None:
+        """Return None: the models of this format were made for a hundred languages."""
+        return None

@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 from septet._core import windows
 from septet.embedding.local.folder import local_fault
+from septet.embedding.local.scripts import known_scripts, unknown_script
 from septet.inputs.documents import Unreadable, read_bytes
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ class TextTokenizer(Protocol):
     def encode(self, text: str) -> Tokens:
         """Return the tokens of a text."""
 
+    def unknown_script(self, text: str) -> str | None:
+        """Return the script of a text that the model was not made for, such as Cyrillic; else None."""
+
 
 class ModelTokenizer:
     """The tokenizer of a model folder. Ignores the padding and truncation of its file.
@@ -115,6 +119,7 @@ class ModelTokenizer:
         except Unreadable as fault:
             raise local_fault(f"{path} {fault}; fetch it again") from None
         self._inner = self._load(content, max_tokens)
+        self._known: frozenset[str] | None = None
 
     def encode(self, text: str) -> Tokens:
         """Return the tokens of a text; raise `EmbeddingConfigError` if the tokenizer is damaged."""
@@ -141,6 +146,17 @@ class ModelTokenizer:
         """Return the number of a token; None if it is unknown."""
         number: int | None = self._inner.token_to_id(token)
         return number
+
+    def unknown_script(self, text: str) -> str | None:
+        """Return the script of a text, such as Cyrillic, if the vocabulary has next to no pieces of it; else None.
+
+        A vocabulary of bytes has none of any script, so nothing is said about it.
+        """
+        if text.isascii() or type(self._inner.model).__name__ not in ("WordPiece", "Unigram"):
+            return None
+        if self._known is None:
+            self._known = known_scripts(self._inner.get_vocab())
+        return unknown_script(text, self._known)
 
     def _load(self, content: bytes, max_tokens: int) -> Tokenizer:
         from tokenizers import Tokenizer
