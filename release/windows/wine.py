@@ -87,7 +87,7 @@ class Wine(NamedTuple):
             process.kill()
             process.wait()
             code = TIMED_OUT
-        # What a test left behind may hold the other end for long.
+        # A process that a test left behind may hold the other end for long.
         reader.join(LEFT_S)
         return Ended(code, b"".join(printed).decode(errors="replace").replace("\r\n", "\n"))
 

@@ -248,12 +248,12 @@ def test_what_a_late_reranker_has_scored_comes_first(ducks, scored):
         gate.wait(60)
         yield from range(len(hits) - scored)
 
-    found = ducks.search("ducks", limit=20, rerank=Reranking(slow, timeout_s=0.3))
+    results = ducks.search("ducks", limit=20, rerank=Reranking(slow, timeout_s=0.3))
     gate.set()
-    assert found.ids == [*usual.ids[:scored][::-1], *usual.ids[scored:]]
-    assert [n.code for n in found.notes] == ["reranker_late"] and found.degraded
-    assert f"scored {scored} of" in found.notes[0].cause
-    assert [hit.raw["reranker"] for hit in found if "reranker" in hit.raw] == list(range(scored))[::-1]
+    assert results.ids == [*usual.ids[:scored][::-1], *usual.ids[scored:]]
+    assert [n.code for n in results.notes] == ["reranker_late"] and results.degraded
+    assert f"scored {scored} of" in results.notes[0].cause
+    assert [hit.raw["reranker"] for hit in results if "reranker" in hit.raw] == list(range(scored))[::-1]
 
 
 def test_a_late_reranker_is_not_asked_for_more(ducks):

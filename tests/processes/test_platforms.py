@@ -30,14 +30,14 @@ def places(pattern, files):
 
 def test_code_for_windows_is_in_the_modules_of_systems():
     rust = [path for path in (ROOT / "rust").rglob("*.rs") if not path.stem.endswith("tests")]
-    found = places(WINDOWS, [*PACKAGE.rglob("*.py"), *rust])
-    elsewhere = {path for path in found if not path.startswith(("python/septet/system/", "rust/core/src/system/"))}
+    names = places(WINDOWS, [*PACKAGE.rglob("*.py"), *rust])
+    elsewhere = {path for path in names if not path.startswith(("python/septet/system/", "rust/core/src/system/"))}
     # An error of the system has its number under another name.
     assert elsewhere == {"rust/binding/src/errors.rs"}
 
 
 def test_code_for_unix_is_in_the_modules_of_systems():
-    found = places(UNIX, PACKAGE.rglob("*.py"))
-    elsewhere = {path for path in found if not path.startswith("python/septet/system/")}
+    names = places(UNIX, PACKAGE.rglob("*.py"))
+    elsewhere = {path for path in names if not path.startswith("python/septet/system/")}
     # A comment on a signal.
     assert elsewhere == {"python/septet/cli/stdlib_docs.py"}

@@ -85,10 +85,10 @@ def test_every_level_computes_what_the_twin_does_whatever_stands_beside_a_text(
     d, heads, width = shape
     w = model(seed, d, width, 2)
     encoder = encoder_of(w, 2, heads, kernel, pooling)
-    found = encode(encoder, w, texts, threads)
+    vectors = encode(encoder, w, texts, threads)
     exact = Bert(w, 2, heads).as_type(np.float64).embed(texts, pooling)
-    np.testing.assert_allclose(found, exact, atol=1e-5)
-    np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), found[-1:])
+    np.testing.assert_allclose(vectors, exact, atol=1e-5)
+    np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), vectors[-1:])
 
 
 @pytest.mark.parametrize("kernel", _core.kernels())
@@ -105,11 +105,11 @@ def test_int8_is_near_the_twin_at_every_level_whatever_stands_beside_a_text(
     d, heads, width = shape
     w = model(seed, d, width, 2)
     encoder = encoder_of(w, 2, heads, kernel, pooling, coded=True)
-    found = encode(encoder, w, texts, threads)
+    vectors = encode(encoder, w, texts, threads)
     exact = Bert(w, 2, heads).as_type(np.float64).embed(texts, pooling)
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
-    assert (found * exact).sum(axis=1).min() > 0.995
-    np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), found[-1:])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert (vectors * exact).sum(axis=1).min() > 0.995
+    np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), vectors[-1:])
 
 
 def test_levels_of_avx_agree_to_the_last_bit():

@@ -85,8 +85,8 @@ def test_a_module_for_musl_asks_for_the_c_library_by_its_common_name(members, tm
     flags = ("-s", "-nodefaultlibs", "-L.", "-Wl,--no-as-needed", "-lmusl")
     members[wheels.TARGET.module] = wheels.compiled(tmp_path, wheels.MODULE_SOURCE, *flags)
     expected = wheels.expected()._replace(target=TARGETS["musllinux-x86_64"])
-    said = checks.check_symbols(wheels.written(tmp_path, members), expected)
-    assert said == [f"{wheels.TARGET.module} loads libc.so"]
+    faults = checks.check_symbols(wheels.written(tmp_path, members), expected)
+    assert faults == [f"{wheels.TARGET.module} loads libc.so"]
 
 
 def test_a_folder_to_look_for_libraries_in_is_refused(said, members, tmp_path):

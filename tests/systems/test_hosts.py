@@ -89,14 +89,14 @@ def test_a_quoted_word_is_one_word():
 
 
 def test_a_socket_is_readable_once_something_came_or_its_other_end_closed():
-    one, other = socket.socketpair()
-    with one:
-        assert not host.is_readable(one.fileno())
+    left, other = socket.socketpair()
+    with left:
+        assert not host.is_readable(left.fileno())
         other.send(b"hello")
-        assert host.is_readable(one.fileno()) and one.recv(5) == b"hello"
-        assert not host.is_readable(one.fileno())
+        assert host.is_readable(left.fileno()) and left.recv(5) == b"hello"
+        assert not host.is_readable(left.fileno())
         other.close()
-        assert host.is_readable(one.fileno())
+        assert host.is_readable(left.fileno())
 
 
 def test_limits_are_numbers_or_none(tmp_path):

@@ -43,11 +43,11 @@ def tokenizer(model):
 @pytest.fixture(scope="module")
 def library():
     """The same pieces in the tokenizers package, behind the steps that XLM-R has."""
-    made = Tokenizer(models.Unigram(list(packed.PIECES.items()), unk_id=3, byte_fallback=False))
+    tokenizer = Tokenizer(models.Unigram(list(packed.PIECES.items()), unk_id=3, byte_fallback=False))
     steps = [normalizers.Replace(of, to) for of, to in packed.CHARACTERS.items()]
-    made.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
-    made.pre_tokenizer = pre_tokenizers.Metaspace()
-    return made
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    return tokenizer
 
 
 def ids_of(library, text):

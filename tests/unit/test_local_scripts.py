@@ -4,6 +4,7 @@ import pytest
 
 from septet import LocalEmbedder, Vault
 from septet.cli.vault_checks import script_checks
+from septet.embedding import FallbackEmbedder
 from septet.embedding.local.scripts import LEAST_LONG, LEAST_PIECES, known_scripts, unknown_script
 from twins import packed
 
@@ -51,6 +52,10 @@ def test_most_letters_decide_and_the_most_frequent_unknown_script_is_named():
     assert unknown_script("кошка и λ", {"Latin"}) == "Cyrillic"
     assert unknown_script("кошка cats cats", {"Latin"}) is None
     assert unknown_script("кошка cats cats", {"Cyrillic"}) == "Latin"
+
+
+def test_providers_of_one_model_say_what_the_first_does(minilm):
+    assert FallbackEmbedder([minilm]).unknown_script("Корабль") == "Cyrillic"
 
 
 def test_a_packed_model_knows_all(tmp_path):

@@ -21,6 +21,7 @@ from septet.embedding.embedder import (
     checked_texts,
     name_of,
     pooling_of,
+    unknown_script_of,
     usage_of,
 )
 from septet.embedding.rows import BadVector
@@ -105,6 +106,10 @@ class FallbackEmbedder:
         """
         (text,) = checked_texts([text])
         return any(embedder.is_long(text) for embedder in self._embedders if pooling_of(embedder) is not None)  # type: ignore[attr-defined]
+
+    def unknown_script(self, text: str) -> str | None:
+        """Return the script of a text that the model was not made for; see `LocalEmbedder.unknown_script`."""
+        return unknown_script_of(self._embedders[0], text)
 
     def usage(self, texts: Sequence[str], *, batch: bool = False) -> Usage:
         """Return the first embedder's usage by documents; see `Usage`."""

@@ -96,8 +96,8 @@ fn what_is_no_tokenizer_is_refused() {
         (&[0, 257], &[0.0], &long, "offsets of pieces is wrong"),
         (&[0], &[], b"", "unknown piece 0 is out of range"),
     ] {
-        let said = refused(offsets, scores, text, &[], 0);
-        assert!(said.contains(wanted), "{said}");
+        let message = refused(offsets, scores, text, &[], 0);
+        assert!(message.contains(wanted), "{message}");
     }
     let surrogate = [0x00, 0xd8, 0, 0, 0];
     let out_of_order = [b'b', 0, 0, 0, 0, b'a', 0, 0, 0, 0];

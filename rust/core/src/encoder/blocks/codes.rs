@@ -135,8 +135,8 @@ mod tests {
         for size in [0.0, f32::from_bits(1), f32::MIN_POSITIVE, 1.0, 1e38] {
             let mut part = [Part::ZERO];
             code_in_lanes(&[-size; BLOCK], &mut part, 1);
-            let found = decoded(&part);
-            assert!(found.iter().all(|&x| (x + size).abs() <= size * 1e-6 + f32::MIN_POSITIVE), "{size:e} {found:?}");
+            let numbers = decoded(&part);
+            assert!(numbers.iter().all(|&x| (x + size).abs() <= size * 1e-6 + f32::MIN_POSITIVE), "{size:e} {numbers:?}");
         }
     }
 

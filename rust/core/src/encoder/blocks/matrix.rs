@@ -208,8 +208,8 @@ mod tests {
         let mut rows = [1.0; 3 * BLOCK];
         rows[BLOCK] = f32::NAN;
         for kernel in kernels() {
-            let found = product(kernel, &rows, 3, BLOCK, &weight.borrowed());
-            for (i, x) in found.iter().enumerate() {
+            let values = product(kernel, &rows, 3, BLOCK, &weight.borrowed());
+            for (i, x) in values.iter().enumerate() {
                 assert_eq!(x.is_nan(), i / 40 == 1, "{kernel:?} {i}");
             }
         }

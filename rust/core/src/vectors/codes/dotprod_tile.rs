@@ -121,6 +121,7 @@ unsafe fn products(queries: &[&CodedQuery; FOUR], tile: &[Line], out: &mut [[i32
 /// # Safety
 /// There must be such a line behind `lines`.
 #[inline]
+#[expect(clippy::needless_range_loop, reason = "a sum is found by its query and its register")]
 #[target_feature(enable = "neon,dotprod")]
 unsafe fn each_four<const AT: usize>(
     sums: &mut [[int32x4_t; ROWS / LANES]; FOUR],
