@@ -11,6 +11,7 @@ from septet import Vault
 from septet.embedding import LocalReranker
 from septet.errors import EmbeddingConfigError
 from septet.model.results import Reranking
+from twins import packed
 from twins.tiny import AFTER_PADDING, VOCABULARY, Tiny
 
 QUERY = "q u i c k"
@@ -156,6 +157,18 @@ def test_threads_share_a_reranker(folder):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda turn: shared.scores(QUERY, texts[turn:]).tolist(), range(12)))
     assert all(scores == expected[turn:] for turn, scores in enumerate(found))
+
+
+def test_a_model_of_one_file_has_no_head(tmp_path):
+    packed.write(tmp_path)
+    with pytest.raises(EmbeddingConfigError, match=r"has no config\.json"):
+        LocalReranker(tmp_path)
+
+
+def test_a_missing_extra_is_named(folder, monkeypatch):
+    monkeypatch.setattr("septet.embedding.local.embedder.find_spec", lambda name: None)
+    with pytest.raises(EmbeddingConfigError, match=r"pip install 'septet\[local\]'"):
+        LocalReranker(folder)
 
 
 def test_a_head_with_a_number_that_is_none_is_refused(folder):

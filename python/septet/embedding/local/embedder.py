@@ -304,14 +304,15 @@ def _find(source: str | os.PathLike[str] | None) -> tuple[Path, str]:
     try:
         location = find_model(_first() if source is None else source)
     except EmbeddingConfigError:
-        _require_extra()
+        require_extra()
         raise
     if not is_packed(location[0]):
-        _require_extra()
+        require_extra()
     return location
 
 
-def _require_extra() -> None:
+def require_extra() -> None:
+    """Raise `EmbeddingConfigError` if a package of the extra ``local`` is missing."""
     for package in ("tokenizers", "safetensors"):
         if find_spec(package) is None:
             raise local_fault(f"local models require an extra: pip install 'septet[local]' ({package} is missing)")

@@ -181,7 +181,7 @@ def describe(folder: Path, model: str, *, head: bool = False) -> LocalModel:
     Args:
         head: True for a model whose head reads tokens, so that its pooling does not matter.
     """
-    if is_packed(folder):
+    if is_packed(folder) and not head:
         return _describe_packed(folder, model)
     for name, remedy in (
         (CONFIG, "use the folder of a sentence model"),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from septet.embedding.embedder import checked_texts
+from septet.embedding.local.embedder import require_extra
 from septet.embedding.local.folder import describe, find_model
 from septet.embedding.local.heads import Head, head_of
 from septet.embedding.local.weights import ModelWeights
@@ -25,7 +26,7 @@ from septet.system.host import host
 if TYPE_CHECKING:
     from septet.model.results import Hit
 
-#: Pairs encoded between two checks of the time: one for each core keeps all of them busy.
+#: Pairs encoded at once; fewer leave a core idle, and more are lost when the time is over.
 PAIRS_OF_A_CORE = 2
 #: Scores kept per reranker; one has about 100 bytes.
 MOST_KEPT = 20_000
@@ -53,13 +54,14 @@ class LocalReranker:
         threads: maximum cores of a call; all cores of the process if None.
 
     Raises:
-        EmbeddingConfigError: the folder or a file is missing or damaged, or the model has no supported head. The
-            message names the file and the remedy.
+        EmbeddingConfigError: the folder or a file is missing or damaged, the model has no supported head, or the extra
+            ``local`` is not installed. The message names the file and the remedy.
     """
 
     def __init__(self, source: str | os.PathLike[str], *, threads: int | None = None) -> None:
         error = EmbeddingConfigError
         self._threads = None if threads is None else whole(threads, "threads", error, 1, MOST_THREADS)
+        require_extra()
         self._about = describe(*find_model(file_path(source, "source", error)), head=True)
         self._weights = ModelWeights(self._about)
         self._head = head_of(self._about, self._weights)
