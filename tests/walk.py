@@ -48,7 +48,10 @@ LEFT_OUT = {
     "CacheNamespace.digest": "a part of the cache, which checks the texts",
     "LocalEmbedder.embed": "loads a model; its texts are checked as those of the embedders that are walked",
     "HttpEmbedder.embed": "asks a network; its texts are those of the embedders that are walked",
-    **dict.fromkeys(("LocalEmbedder.is_long", "HttpEmbedder.aembed", "HttpEmbedder.whole"), "as embed"),
+    **dict.fromkeys(("LocalEmbedder.is_long", "LocalEmbedder.unknown_script", "LocalEmbedder.usage"), "as embed"),
+    **dict.fromkeys(("HttpEmbedder.aembed", "HttpEmbedder.usage", "HttpEmbedder.whole"), "as embed"),
+    "LocalReranker.scores": "loads a model; its texts are checked as those of the embedders that are walked",
+    "Usage.plus": "added up by Septet",
 }
 #: Plain values that Septet makes: what a caller makes of them is checked where it is given.
 MADE_BY_SEPTET = {

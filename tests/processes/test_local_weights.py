@@ -53,9 +53,7 @@ def test_weights_that_are_cut_while_they_are_in_use_end_in_an_error_until_they_a
 @pytest.mark.parametrize("share", [0, 0.001, 0.5, 0.999])
 @pytest.mark.parametrize("when", ["loaded", "checked"])
 def test_a_packed_model_that_is_cut_while_it_is_in_use_ends_in_an_error_until_it_is_whole(tmp_path, share, when):
-    packed.write(tmp_path)
-    path = tmp_path / packed.NAME
-    path.write_bytes(path.read_bytes() + bytes(2 * READ_BYTES))
+    packed.write(tmp_path, gap=2 * READ_BYTES)
     check(tmp_path, share, when, packed.NAME, packed.D)
 
 

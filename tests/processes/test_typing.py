@@ -76,7 +76,7 @@ def test_the_programs_use_every_class_and_function_that_is_public():
     # not what is called.
     assert {name for name in unused if not issubclass(PUBLIC[name], Exception)} == {
         *("FallbackEmbedder", "GeminiEmbedder", "LocalEmbedder", "OllamaEmbedder", "OpenAICompatibleEmbedder"),
-        *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus"),
+        *("OpenAIEmbedder", "VoyageEmbedder", "LegReport", "FlushLimits", "ModelStatus", "LocalReranker", "Usage"),
         *("AsyncPostgresVault", "PostgresVault", "Words"),
         *("CacheNamespace", "ModelLocation", "Pooling", "SpaceIdentity"),
         *("EntryChanges", "EntryFields", "EntryOverrides", "FrameLike", "MemoryFields", "SpanFields", "Strings"),

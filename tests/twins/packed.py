@@ -44,15 +44,15 @@ _NAMES = {
 }
 
 
-def write(folder: Path, seed: int = 0) -> Bert:
-    """Write a packed model into a new folder; return its twin."""
+def write(folder: Path, seed: int = 0, gap: int = 0) -> Bert:
+    """Write a packed model into a new folder, with so many bytes before its tensors; return its twin."""
     folder.mkdir(parents=True, exist_ok=True)
-    content, twin = made(seed)
+    content, twin = made(seed, gap)
     (folder / NAME).write_bytes(content)
     return twin
 
 
-def made(seed: int = 0) -> tuple[bytes, Bert]:
+def made(seed: int = 0, gap: int = 0) -> tuple[bytes, Bert]:
     """Return a packed model's file, and its twin in float64."""
     random = np.random.default_rng(seed)
     tensors, weights = {}, {}
@@ -65,11 +65,11 @@ def made(seed: int = 0) -> tuple[bytes, Bert]:
         else:
             tensors[ours] = (0, values.size, values.astype("<f4").tobytes())
             weights[theirs] = values.astype(np.float32)
-    return packed(tensors), Bert(weights, LAYERS, HEADS, EPSILON).as_type(np.float64)
+    return packed(tensors, gap), Bert(weights, LAYERS, HEADS, EPSILON).as_type(np.float64)
 
 
-def packed(tensors: Mapping[str, tuple[int, int, bytes]]) -> bytes:
-    """Return the file of tensors, each with its type, its count of numbers and its bytes."""
+def packed(tensors: Mapping[str, tuple[int, int, bytes]], gap: int = 0) -> bytes:
+    """Return the file of tensors, each with its type, its count of numbers and its bytes, behind a gap."""
     texts = [piece.encode() for piece in PIECES]
     offsets = np.cumsum([0, *map(len, texts)]).astype("<u4").tobytes()
     scores = np.array(list(PIECES.values()), "<f4").tobytes()
@@ -80,7 +80,7 @@ def packed(tensors: Mapping[str, tuple[int, int, bytes]]) -> bytes:
     head = struct.pack("<4sI7if6iQ", b"E5S1", 1, *sizes, EPSILON, 32, len(PIECES), 0, 2, 1, 3, sum(map(len, texts)))
     head += offsets + scores + b"".join(texts)
     head += struct.pack("<iI", len(CHARACTERS), len(characters)) + characters + struct.pack("<i", len(tensors))
-    at = -(-(len(head) + sum(23 + len(name) for name in tensors)) // 64) * 64
+    first = at = -(-(len(head) + gap + sum(23 + len(name) for name in tensors)) // 64) * 64
     entries, parts = [], []
     for name, (kind, count, content) in tensors.items():
         entries.append(
@@ -90,7 +90,7 @@ def packed(tensors: Mapping[str, tuple[int, int, bytes]]) -> bytes:
         parts.append(padded)
         at += len(padded)
     directory = head + b"".join(entries)
-    return directory + bytes(-len(directory) % 64) + b"".join(parts)
+    return directory + bytes(first - len(directory)) + b"".join(parts)
 
 
 def _tensors():

@@ -49,7 +49,15 @@ from septet import (
     tune,
 )
 from septet.client import ExternalFirst
-from septet.embedding import EmbeddingCache, EmbeddingStatus, EmbedReport, Kind, SpaceStatus, embedder_from
+from septet.embedding import (
+    EmbeddingCache,
+    EmbeddingStatus,
+    EmbedEstimate,
+    EmbedReport,
+    Kind,
+    SpaceStatus,
+    embedder_from,
+)
 from septet.evaluation import Comparison, Difference, Tuning, feedback_judgements, undo_tuning
 from septet.exchange import Format, Imported, ImportFault, OnError, Rest
 from septet.index import ApproximateNearest
@@ -238,6 +246,8 @@ def embed(folder: Path) -> None:
         embedding_options=EmbeddingOptions(automatic=False, query_timeout_s=1.0),
     ) as vault:
         vault.add(title="A man is playing guitar")
+        estimate: EmbedEstimate | None = vault.embed(dry_run=True).estimate
+        assert estimate is not None and estimate.texts == 1
         report: EmbedReport = vault.embed(progress=lambda done, total: None)
         status: EmbeddingStatus = vault.embedding_status(wait_s=1.0)
         spaces: tuple[SpaceStatus, ...] = status.spaces

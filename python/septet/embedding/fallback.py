@@ -26,7 +26,7 @@ from septet.embedding.embedder import (
 )
 from septet.embedding.rows import BadVector
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused, EmbeddingUnavailable
-from septet.inputs.arguments import listed
+from septet.inputs.arguments import flag, listed
 from septet.net.keys import COOL_DOWN_S
 from septet.system.breaker import CircuitBreaker
 
@@ -108,12 +108,22 @@ class FallbackEmbedder:
         return any(embedder.is_long(text) for embedder in self._embedders if pooling_of(embedder) is not None)  # type: ignore[attr-defined]
 
     def unknown_script(self, text: str) -> str | None:
-        """Return the script of a text that the model was not made for; see `LocalEmbedder.unknown_script`."""
+        """Return the script of a text that the model was not made for; see `LocalEmbedder.unknown_script`.
+
+        Raises:
+            EmbeddingConfigError: the text is not text.
+        """
+        (text,) = checked_texts([text])
         return unknown_script_of(self._embedders[0], text)
 
     def usage(self, texts: Sequence[str], *, batch: bool = False) -> Usage:
-        """Return the first embedder's usage by documents; see `Usage`."""
-        return usage_of(self._embedders[0], texts, batch=batch)
+        """Return the first embedder's usage by documents; see `Usage`.
+
+        Raises:
+            EmbeddingConfigError: `texts` is not a list of texts, or ``batch`` is neither True nor False.
+        """
+        flag(batch, "batch", EmbeddingConfigError)
+        return usage_of(self._embedders[0], checked_texts(texts), batch=batch)
 
     def embed(
         self, texts: Sequence[str], kind: Kind = "document", *, timeout_s: float | None = None

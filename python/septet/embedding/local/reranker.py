@@ -26,7 +26,7 @@ from septet.system.host import host
 if TYPE_CHECKING:
     from septet.model.results import Hit
 
-#: Pairs encoded at once; fewer leave a core idle, and more are lost when the time is over.
+#: Pairs encoded at once: fewer leave a core idle, and more are lost at a deadline.
 PAIRS_OF_A_CORE = 2
 #: Scores kept per reranker; one has about 100 bytes.
 MOST_KEPT = 20_000

@@ -34,7 +34,7 @@ from septet.embedding.providers.formats import (
 from septet.embedding.providers.prices import month, usd_per_million
 from septet.embedding.rows import finish, mean_row
 from septet.errors import EmbeddingConfigError, EmbeddingError, EmbeddingRefused
-from septet.inputs.arguments import shown, variables
+from septet.inputs.arguments import flag, shown, variables
 from septet.net.client import IO, ServiceClient
 from septet.net.exchange import Steps, exchange, parsed
 
@@ -187,8 +187,9 @@ class HttpEmbedder(ABC):
             batch: by the provider's batch API, which has the same tokens and another price.
 
         Raises:
-            EmbeddingConfigError: `texts` is not a list of texts.
+            EmbeddingConfigError: `texts` is not a list of texts, or ``batch`` is neither True nor False.
         """
+        flag(batch, "batch", EmbeddingConfigError)
         parts = self._parts([text for text in checked_texts(texts) if text.strip()], "document")
         flat = [piece for part in parts for piece in part]
         tokens = sum(map(estimate_tokens, flat))
