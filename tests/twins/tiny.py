@@ -31,7 +31,7 @@ AFTER_PADDING = ("roberta", "xlm-roberta", "camembert")
 
 @dataclass(frozen=True)
 class Tiny:
-    """What to write: the defaults are a BERT without a head."""
+    """A model to write: by default a BERT without a head."""
 
     kind: str = "bert"
     dtype: str = "F32"

@@ -112,8 +112,8 @@ def test_tokens_are_those_of_the_tokenizers_package(tokenizer, library, text):
 
 def test_the_blocks_of_four_bits_are_read_as_they_were_rounded():
     (_, _, blocks), rounded = packed.four_bits(np.random.default_rng(1).normal(size=(5, 96)))
-    found = four_bit_rows(np.frombuffer(blocks, np.uint8).reshape(5, 54))
-    np.testing.assert_array_equal(found, rounded)
+    rows = four_bit_rows(np.frombuffer(blocks, np.uint8).reshape(5, 54))
+    np.testing.assert_array_equal(rows, rounded)
     with pytest.raises(ValueError, match="bytes of a row is 17, expected a multiple of 18"):
         four_bit_rows(np.zeros((2, 17), np.uint8))
 

@@ -117,10 +117,10 @@ def test_a_folder_reranks_a_search(folder):
     with Vault(":memory:") as vault:
         vault.add_many({"id": text, "title": f"q {text}"} for text in TEXTS if text)
         usual = vault.search("q", limit=3)
-        found = vault.search("q", limit=3, rerank=str(folder))
+        reranked = vault.search("q", limit=3, rerank=str(folder))
         again = vault.search("q", limit=3, rerank=Reranking(folder, top=6))
-    assert usual.ids != found.ids == again.ids
-    scores = [hit.raw["reranker"] for hit in found]
+    assert usual.ids != reranked.ids == again.ids
+    scores = [hit.raw["reranker"] for hit in reranked]
     titles = [f"q {text}\n" for text in TEXTS if text]
     assert scores == sorted(reranker.scores("q", titles), reverse=True)[:3]
 
@@ -155,8 +155,8 @@ def test_threads_share_a_reranker(folder):
     expected = reranker.scores(QUERY, texts).tolist()
     shared = LocalReranker(folder, threads=2)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda turn: shared.scores(QUERY, texts[turn:]).tolist(), range(12)))
-    assert all(scores == expected[turn:] for turn, scores in enumerate(found))
+        results = list(pool.map(lambda turn: shared.scores(QUERY, texts[turn:]).tolist(), range(12)))
+    assert all(scores == expected[turn:] for turn, scores in enumerate(results))
 
 
 def test_a_model_of_one_file_has_no_head(tmp_path):
