@@ -84,10 +84,10 @@ FILES = {
 
 @pytest.mark.parametrize("what", FILES)
 def test_a_hostile_file_is_refused_with_its_name_and_a_remedy(folder, what):
-    change, said = FILES[what]
+    change, message = FILES[what]
     path = folder / packed.NAME
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(EmbeddingConfigError, match=said) as refused:
+    with pytest.raises(EmbeddingConfigError, match=message) as refused:
         LocalEmbedder(folder).embed([TEXT])
     assert str(path) in str(refused.value) and len(str(refused.value)) < 1_000
     assert "fetch it again" in str(refused.value) or "supported" in str(refused.value)
