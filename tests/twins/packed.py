@@ -45,7 +45,7 @@ _NAMES = {
 
 
 def write(folder: Path, seed: int = 0, gap: int = 0) -> Bert:
-    """Write a packed model into a new folder, with so many bytes before its tensors; return its twin."""
+    """Write a packed model into a new folder, with `gap` bytes before its tensors; return its twin."""
     folder.mkdir(parents=True, exist_ok=True)
     content, twin = made(seed, gap)
     (folder / NAME).write_bytes(content)

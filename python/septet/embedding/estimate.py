@@ -11,6 +11,8 @@ from septet.embedding.report import EmbedEstimate, EmbedReport, Tally
 def estimate(pipeline: Pipeline, progress: Progress | None, *, batch: bool) -> EmbedReport:
     """Return the report of a pipeline's dry run. Sends and writes nothing.
 
+    Long texts that a change of pooling makes a run embed again are not counted: a run finds them by removing them.
+
     Args:
         progress: called after each batch with the numbers of processed texts and of all texts.
         batch: estimate the price of the provider's batch API.

@@ -136,7 +136,10 @@ mod tests {
             let mut part = [Part::ZERO];
             code_in_lanes(&[-size; BLOCK], &mut part, 1);
             let numbers = decoded(&part);
-            assert!(numbers.iter().all(|&x| (x + size).abs() <= size * 1e-6 + f32::MIN_POSITIVE), "{size:e} {numbers:?}");
+            assert!(
+                numbers.iter().all(|&x| (x + size).abs() <= size * 1e-6 + f32::MIN_POSITIVE),
+                "{size:e} {numbers:?}"
+            );
         }
     }
 

@@ -258,7 +258,7 @@ impl<'a, 'b> Search<'a, 'b> {
         let rows = self.task.rows.segments[list.segment as usize].rows();
         let Some((mask, rows)) = mask.zip(rows) else { return list.len() };
         if 2 * self.task.allowed >= self.task.n {
-            // To count takes longer than to read a few lists more: 3 ms of a search of 700,000 rows, one removed.
+            // To count takes longer than to read a few lists more: 0.18 of 0.48 ms with one of 200,000 rows removed.
             return list.len();
         }
         rows[list.from as usize..list.to as usize].iter().filter(|&&row| mask.contains(row as usize)).count()
