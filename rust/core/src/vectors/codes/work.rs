@@ -21,6 +21,8 @@ const ROOM_BYTES: usize = 64 << 20;
 const LEAST_ROOM: usize = 1024;
 /// Upper halves of codes read by one unit: about ten microseconds for one query.
 const UNIT_BYTES: usize = 400 << 10;
+/// Maximum bytes that a unit keeps of the queries of a tile, if all of its rows can be among the best of each.
+const UNIT_ROOM_BYTES: usize = 4 << 20;
 
 /// A task with its state: the units that are taken, those that are done, and their results.
 ///
@@ -194,7 +196,8 @@ fn chunks(task: &Task) -> (Vec<Chunk>, Vec<Range<usize>>) {
     let lines = task.queries.first().map_or(1, |query| query.lines.len() / 2);
     // Where few rows are allowed, a chunk spans more of them.
     let density = task.allowed.max(1) as f64 / task.n.max(1) as f64;
-    let rows = ((UNIT_BYTES / (lines * LINE)) as f64 / density) as usize;
+    let room = UNIT_ROOM_BYTES / size_of::<Kept>() / task.queries.len().clamp(1, TILE);
+    let rows = ((UNIT_BYTES / (lines * LINE)).min(room) as f64 / density) as usize;
     let rows = rows.next_multiple_of(BLOCK).max(4 * BLOCK);
     let whole = |(segment, part): (usize, &Arc<Segment>)| Chunk { segment, rows: 0..part.below(task.n) };
     let others = task.rows.segments.iter().enumerate().skip(task.runs.as_ref().map_or(0, |_| task.rows.listed()));
