@@ -26,14 +26,14 @@ class VectorNames(NamedTuple):
     Attributes:
         n: number of positions.
         stored: the ids, int64 or str objects, possibly followed by later ones; None while ids equal positions.
-        alive: False for removed positions; later positions are alive.
+        alive: False for removed positions, possibly followed by later ones; None while no position is removed.
         dead: number of removed positions.
         fresh: next automatic id.
     """
 
     n: int = 0
     stored: AppendBuffer | None = None
-    alive: NDArray[np.bool_] | None = None
+    alive: AppendBuffer | None = None
     dead: int = 0
     fresh: int = 0
 
@@ -55,10 +55,8 @@ class VectorNames(NamedTuple):
         return str if self.stored.view().dtype == object else int
 
     def living(self) -> NDArray[np.bool_]:
-        """Return a new mask of the live positions ``(n,)``."""
-        living = np.ones(self.n, np.bool_)
-        if self.alive is not None:
-            living[: len(self.alive)] = self.alive
+        """Return the mask of the live positions ``(n,)``, read-only if one was removed."""
+        living: NDArray[np.bool_] = np.ones(self.n, np.bool_) if self.alive is None else self.alive.view()[: self.n]
         return living
 
     def positions(self) -> NDArray[np.int64]:
@@ -73,7 +71,9 @@ class VectorNames(NamedTuple):
         """Return the mask of positions that a search may return: those in ``mask`` of the live ones, and ``at``."""
         if at is None and not self.dead:
             return mask
-        allowed = self.living()
+        if at is None and mask is None:
+            return self.living()
+        allowed: NDArray[np.bool_] = self.living().copy()
         if mask is not None:
             allowed[allowed] = mask
         if at is not None:
@@ -104,6 +104,10 @@ class VectorNames(NamedTuple):
     def added(self, ids: Sequence[Any]) -> VectorNames:
         """Return names with ids appended."""
         n = self.n + len(ids)
+        if self.alive is not None:
+            # Drop the remains of an interrupted addition.
+            self.alive.cut(self.n)
+            self.alive.append(np.ones(len(ids), np.bool_))
         if self.stored is None and (not ids or ids == range(self.n, n)):
             return self._replace(n=n, fresh=n)
         stored = self.stored
@@ -111,7 +115,6 @@ class VectorNames(NamedTuple):
             stored = AppendBuffer(object if isinstance(ids[0], str) else np.int64)
             if self.n:
                 stored.append(np.arange(self.n))
-        # Drop the remains of an interrupted addition.
         stored.cut(self.n)
         new = np.empty(len(ids), stored.view().dtype)
         new[:] = ids
@@ -123,9 +126,9 @@ class VectorNames(NamedTuple):
         """Return names with live positions removed."""
         if not len(positions):
             return self
-        alive = self.living()
+        alive = self.living().copy()
         alive[positions] = False
-        return self._replace(alive=alive, dead=self.dead + len(positions))
+        return self._replace(alive=AppendBuffer.of(alive), dead=self.dead + len(positions))
 
 
 class Places:
@@ -146,8 +149,8 @@ class Places:
             at = np.array(ids, np.int64)
             at[(at < 0) | (at >= names.n)] = -1
             if names.alive is not None:
-                known = (at >= 0) & (at < len(names.alive))
-                at[known] = np.where(names.alive[at[known]], at[known], -1)
+                known = at >= 0
+                at[known] = np.where(names.living()[at[known]], at[known], -1)
             return at
         if self._of is not names:
             self._of = None
