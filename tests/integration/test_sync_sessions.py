@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from septet import Vault
+from septet import Chunking, Vault
 from septet.files.matching import DELTA_BYTES, DELTA_MESSAGES, is_due, pending_of
 from synced import fresh, picture
 
@@ -313,3 +313,35 @@ def test_jobs_that_were_due_and_notices_in_the_users_name_are_not_indexed(tmp_pa
         vault.sync(folder)
         [one] = vault
         assert one.description.splitlines() == [f"User: {text}" for text in said]
+
+
+def roles(vault):
+    return [(e.attrs.get("role"), e.span.first_line, e.span.last_line) for e in vault]
+
+
+def test_a_chunk_of_one_speaker_has_its_role(tmp_path):
+    lines = [("user", "When does it run?"), ("assistant", "At nine."), ("assistant", "On Mondays."), ("user", "Good.")]
+    (tmp_path / "t.jsonl").write_text("".join(line(*said) for said in lines), encoding="utf-8")
+    with Vault(":memory:") as mixed, Vault(":memory:") as turns:
+        mixed.sync(tmp_path)
+        turns.sync(tmp_path, chunking=Chunking(variant="entries"))
+        assert roles(mixed) == [(None, 1, 4)]
+        assert roles(turns) == [("user", 1, 1), ("assistant", 2, 3), ("user", 4, 4)]
+        hits = turns.search("when does it run on Mondays", profile="conversation")
+        assert {hit.entry.attrs["role"]: hit.signals["role"] for hit in hits} == {"user": 1.0, "assistant": 0.4}
+
+
+@pytest.mark.parametrize("tokens", [20, 100, 400])
+def test_turns_read_bit_by_bit_are_those_of_one_read(tmp_path, tokens):
+    path, chunking = tmp_path / "a" / "t.jsonl", Chunking(tokens=tokens, overlap=tokens // 5, variant="entries")
+    path.parent.mkdir()
+    said = talk(0, 30).splitlines(keepends=True)
+    with Vault(":memory:") as vault, Vault(":memory:") as other:
+        for until in (3, 4, 11, 30):
+            path.write_text("".join(said[:until]), encoding="utf-8")
+            vault.sync(path.parent, chunking=chunking)
+        other.sync(path.parent, chunking=chunking)
+        assert content(vault) == content(other) and roles(vault) == roles(other)
+        assert {role for role, *_ in roles(vault)} == {"user", "assistant"}
+        for entry in vault:
+            assert (entry.span.first_line % 2 == 0) == (entry.attrs["role"] == "user")

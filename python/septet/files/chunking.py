@@ -78,7 +78,7 @@ def chunk_markdown(
     first new line; if no line fits, the end of the last one.
 
     ``entries``: like ``capped``, for curated lists. Each line that begins with ``- ``, and each heading, begins a chunk
-    without overlap.
+    without overlap; in a transcript, each turn does.
 
     ``literal``: the algorithm of a documented system. Lengths are UTF-16 units. A chunk repeats lines of at least
     ``overlap`` and adds its first new line unchecked, so it may have twice the budget. Long lines are split at the

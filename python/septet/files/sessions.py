@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from septet.errors import StoreError
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 #: The type of the chunks of a session.
 SESSION = "session"
-#: Increment when the same lines give another text.
-_VERSION = 2
+#: Increment when the same lines give other chunks.
+_VERSION = 3
 #: Maximum bytes of a line; longer ones are skipped.
 MOST_LINE_BYTES = 64 * 2**20
 #: Bytes hashed at the start of a file, and before the offset, to recognise it.
@@ -101,15 +103,13 @@ def session_of(
     Raises:
         OSError: the file cannot be read.
     """
-    from septet.files.chunking import cut as chunked
-
-    cut = partial(chunked, chunking=chunking)
+    cut = partial(_cut, chunking=chunking)
     made_by = f"{_VERSION}:{chunking.identity}:{redactor.identity if redactor else ''}:{literal}"
     with open_file(file.real, -1) as opened:
         before = _usable(opened, state, made_by)
         reading = _TranscriptRead(opened, before, redactor, literal)
         lines = [*(before.last if before else ()), *reading.new_lines()]
-        chunks = [chunk for chunk in cut("\n".join(line.text for line in lines)) if chunk.text.strip()] if lines else []
+        chunks = [chunk for chunk in cut(lines) if chunk.text.strip()] if lines else []
         keep = before.keep if before else 0
         after = reading.state(made_by, keep, chunks, lines, cut)
         if before is None and not chunks and not reading.problems and reading.size:
@@ -194,14 +194,14 @@ class _TranscriptRead:
         texts, counts = lines_of(spoken, self._redactor, literal=self._literal)
         for name, count in counts.items():
             self.redacted[name] = self.redacted.get(name, 0) + count
-        return [Line(text, self._line + 1, spoken.at) for text in texts]
+        return [Line(text, self._line + 1, spoken.at, spoken.role) for text in texts]
 
     def state(
         self, made_by: str, keep: int, chunks: Sequence[Chunk], lines: Sequence[Line], cut: Callable[..., Any]
     ) -> str:
         """Return the state after the new chunks, which follow the ``keep`` stored ones."""
         last = _lines_of(chunks[-1], lines) if chunks else list(lines)
-        if last is None or (chunks and [chunk.text for chunk in cut(chunks[-1].text)] != [chunks[-1].text]):
+        if last is None or (chunks and [chunk.text for chunk in cut(last)] != [chunks[-1].text]):
             # This chunk cannot be reproduced from its own text: the next read must be complete.
             return "{}"
         state = _State(
@@ -277,6 +277,21 @@ def _lines_of(chunk: Chunk, lines: Sequence[Line]) -> list[Line] | None:
     return matched[::-1]
 
 
+def _cut(lines: Sequence[Line], chunking: Chunking) -> list[Chunk]:
+    """Return the chunks of lines; with ``entries`` none holds two speakers."""
+    from septet.files.chunking import Chunk, cut
+
+    if chunking.variant != "entries":
+        return cut("\n".join(line.text for line in lines), chunking)
+    chunks, at, capped = list[Chunk](), 0, replace(chunking, variant="capped")
+    for _, turn in groupby(lines, key=lambda line: line.role):
+        texts = [line.text for line in turn]
+        for chunk in cut("\n".join(texts), capped):
+            chunks.append(chunk._replace(first_line=at + chunk.first_line, last_line=at + chunk.last_line))
+        at += len(texts)
+    return chunks
+
+
 def _draft(chunk: Chunk, lines: Sequence[Line], path: str) -> ChunkDraft:
     from septet.files.documents import ChunkDraft
 
@@ -288,6 +303,8 @@ def _draft(chunk: Chunk, lines: Sequence[Line], path: str) -> ChunkDraft:
         "first_line": of_chunk[0].at,
         "last_line": of_chunk[-1].at,
     }
+    if len(roles := {line.role for line in of_chunk}) == 1:
+        fields["attrs"] = {"role": roles.pop()}
     times = [line.time for line in of_chunk if line.time is not None]
     if times:
         fields |= {"created_at": min(times), "updated_at": max(times)}

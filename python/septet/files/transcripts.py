@@ -52,11 +52,12 @@ _SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
 
 
 class Line(NamedTuple):
-    """A line of text, its line number in the file (from 1) and its time (epoch seconds)."""
+    """A line of text, its line number in the file (from 1), its time (epoch seconds), and the role of its speaker."""
 
     text: str
     at: int
-    time: float | None = None
+    time: float | None
+    role: str
 
 
 class TranscriptMessage(NamedTuple):

@@ -5,6 +5,9 @@ They are created without validation, which would load pydantic; a test validates
 
 from __future__ import annotations
 
+from typing import Any
+
+from septet.inputs.checked import Checked
 from septet.ranking.fusion import (
     Above,
     Balance,
@@ -25,7 +28,7 @@ from septet.ranking.fusion import (
     Top,
     Unless,
 )
-from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Graph, Profile, TextRules
+from septet.ranking.profile import Adaptive, ColumnWeights, Cuts, Facts, Graph, Profile, TextRules
 
 #: Priorities of the documented tiers; any other name is a connected vault.
 TIER_PRIORITIES = {"agent": 1.0, "project": 0.8, "team": 0.6}
@@ -87,6 +90,10 @@ _SHIFT = 10.0
 
 def _scaled(column: str) -> Scale:
     return Scale.known(scale=Col.known(col=column))
+
+
+def _fields(value: Checked) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
 def _estimated(by: Expression) -> Estimate:
@@ -162,6 +169,22 @@ SEPTET = Profile.known(
     # arbitrary candidates.
     graph=Graph.known(most_links=5),
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
+)
+
+_INSTRUCTION = 0.17
+
+CONVERSATION = Profile.known(
+    **{
+        **_fields(SEPTET),
+        "name": "conversation",
+        "description": "The profile septet for messages with a role: those of a user count more than those of an "
+        "assistant, and requests find standing instructions.",
+        "text": TextRules.known(**{**_fields(SEPTET.text), "conversation": True}),
+        "signals": {**SEPTET.signals, "instruction": Col.known(col="instruction")},
+        "weights": {row: {**weights, "instruction": _INSTRUCTION} for row, weights in SEPTET.weights.items()},
+        "factors": {**SEPTET.factors, "role": Col.known(col="role")},
+        "facts": Facts.known(roles={"user": 1.0, "assistant": 0.4}),
+    }
 )
 
 
@@ -270,4 +293,6 @@ def _similar(signal: str) -> Profile:
 SIMILAR = _similar("cosine")
 SIMILAR_WORDS = _similar("tfidf")
 
-BUILTIN = {p.name: p for p in (SEPTET, SEVEN_SIGNALS, SIX_SIGNALS, MARKDOWN_MEMORY, RECALL, PLANNED_RETRIEVAL)}
+BUILTIN = {
+    p.name: p for p in (SEPTET, CONVERSATION, SEVEN_SIGNALS, SIX_SIGNALS, MARKDOWN_MEMORY, RECALL, PLANNED_RETRIEVAL)
+}

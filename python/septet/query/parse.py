@@ -98,18 +98,22 @@ def parse(text: str, rules: TextRules) -> TextQuery:
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
-    drop = rules.dropped
+    drop, whole = rules.dropped, text
+    if rules.conversation:
+        from septet.query.conversation import topic_of
+
+        text = topic_of(text)
     if rules.match == "cascade":
         words, cut, phrase, vague = cascade_words(text, drop, rules.max_terms)
         steps = _cascade(words, rules.min_terms)
         return TextQuery(
-            text, words, cut, False, phrase, steps=steps, columns=rules.weighed, vague=vague, words=len(words)
+            whole, words, cut, False, phrase, steps=steps, columns=rules.weighed, vague=vague, words=len(words)
         )
     terms, count, cut, phrase = query_terms(text, drop, rules.grams, rules.max_terms, rules.least_chars, rules.names)
     if rules.match == "any":
-        return TextQuery(text, terms, cut, rules.grams, phrase, words=count)
+        return TextQuery(whole, terms, cut, rules.grams, phrase, words=count)
     needed, also_phrase = needed_words(text, drop, rules.grams, rules.max_terms, rules.least_chars)
-    return TextQuery(text, terms, cut, rules.grams, phrase or also_phrase, needed=needed, words=count)
+    return TextQuery(whole, terms, cut, rules.grams, phrase or also_phrase, needed=needed, words=count)
 
 
 def _cascade(words: Sequence[str], min_terms: int | None) -> tuple[Step, ...]:

@@ -100,6 +100,12 @@ def is_fact(name: str) -> bool:
     return first == "attrs" and bool(path) and all(path) and len(name) <= MOST_CHARS
 
 
+def role_of(attrs_json: str) -> str:
+    """Return the ``role`` in JSON text of attrs; empty if there is none, or it is no text."""
+    role = json.loads(attrs_json).get("role") if "role" in attrs_json else None
+    return role if isinstance(role, str) else ""
+
+
 def number_at(attrs: object, path: Sequence[str]) -> float:
     """Return the number at a path into attrs, NaN if there is none: text, booleans and lists are not numbers."""
     for name in path:

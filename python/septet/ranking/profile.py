@@ -44,7 +44,7 @@ WeightSet: TypeAlias = Literal["text", "hybrid"]
 #: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.pool`).
 COLUMNS = frozenset(
     {"bm25", "title", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
-)
+) | {"role", "instruction"}
 
 #: Columns that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
@@ -106,6 +106,8 @@ class TextRules(Checked):
         snippet: ``match`` shows the passage around the best match, ``start`` the start of the description.
         snippet_chars: maximum characters of the snippet.
         typos: guess corrections of unknown words, with a note; they are searched for if nothing else matches.
+        conversation: questions are about a conversation: phrases that ask for a summary or an order of it are no words
+            of the query, and requests fill the column ``instruction``.
         k1: saturation of repeated words: near 0, one occurrence counts as much as many.
         b: normalization by text length, from 0, none, to 1, full.
     """
@@ -121,6 +123,7 @@ class TextRules(Checked):
     snippet: Literal["match", "start"] = "match"
     snippet_chars: Annotated[int, Bounds(ge=1, le=1_000_000)] = SNIPPET_CHARS
     typos: bool = True
+    conversation: bool = False
     weights: ColumnWeights = field(default_factory=ColumnWeights.known)
     k1: Annotated[float, Bounds(ge=0.01, le=1_000)] = K1
     b: Share = B
@@ -147,9 +150,11 @@ class Facts(Checked):
     """Rules that turn facts of an entry into signals, 0 to 1.
 
     Attributes:
+        roles: value of the column ``role`` by ``attrs.role``; others are unknown.
         ramp: share of a validity window in which an entry fades to 0.
     """
 
+    roles: dict[str, Share] = field(default_factory=dict)
     severity: dict[str, Share] = field(default_factory=lambda: {"critical": 1.0, "warning": 0.7, "suggestion": 0.4})
     half_life_days: Positive = 365.0
     ramp: Annotated[float, Bounds(gt=0, le=1)] = 0.25
@@ -315,7 +320,12 @@ class Profile(Checked):
     @cached_property
     def asks_store(self) -> bool:
         """True if ranking needs candidate data that only the store holds."""
-        return bool(self.attrs_columns) or self.cuts.ties != "found"
+        return bool(self.attrs_columns) or self.cuts.ties != "found" or self.reads_entries
+
+    @cached_property
+    def reads_entries(self) -> bool:
+        """True if ranking needs texts or roles of candidates."""
+        return not self.columns.isdisjoint(("role", "instruction"))
 
     @cached_property
     def estimated(self) -> tuple[str, ...]:

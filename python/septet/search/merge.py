@@ -12,8 +12,7 @@ from septet._core import Ranking
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import factors
-from septet.ranking.pool import EMPTY, Pool
-from septet.ranking.profile import Profile
+from septet.ranking.pool import EMPTY, Pool, role_of
 from septet.ranking.score import best_of, rank
 from septet.search.federated import FederatedSearch
 from septet.tiers.protocol import Neighbours
@@ -65,8 +64,11 @@ def _scaled(scales: Sequence[float] | None, tier: int, pool: Pool) -> Pool:
     return pool.with_columns({"bm25": columns["bm25"] * scales[tier], "bm25_given": columns["bm25"]})
 
 
-def completed(search: FederatedSearch, pool: Pool, profile: Profile) -> Pool:
-    """Return the candidates with the attrs columns and the tie order of a profile that `asks_store`."""
+def completed(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool:
+    """Return the candidates with the columns and the tie order of a profile that `asks_store`."""
+    profile = plan.profile
+    if profile.reads_entries:
+        pool = _with_entries(search, pool, plan)
     if profile.cuts.ties == "path":
         pool = _by_path(search, pool)
     return _with_attrs(search, pool, profile.attrs_columns) if profile.attrs_columns else pool
@@ -84,6 +86,30 @@ def _with_attrs(search: FederatedSearch, pool: Pool, paths: Mapping[str, Sequenc
             if columns is not None:
                 values[:, positions] = columns
     return pool.with_columns(dict(zip(paths, values)))
+
+
+def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool:
+    """Return the candidates with the columns that are read from entries, NaN where a tier does not answer.
+
+    ``role`` is the value of ``attrs.role``; ``instruction``, for requests only, is 1 for a standing instruction.
+    """
+    # Imported here: most profiles read no entries.
+    from septet.query.conversation import is_instruction, is_request
+
+    asked = plan.profile.text.conversation and is_request(plan.query.text)
+    columns = {name: np.full(len(pool), np.nan) for name in ("role", "instruction") if asked or name == "role"}
+    tiers, rows = np.array(pool.tiers, dtype=np.int64), np.array(pool.rows, dtype=np.int64)
+    for answer in search.answers:
+        positions = np.flatnonzero(tiers == answer.place)
+        ask = partial(answer.session.read, rows[positions].tolist())
+        entries = search.or_degrade(answer.place, ask, None) if len(positions) else None
+        if entries is None:
+            continue
+        roles = plan.profile.facts.roles
+        columns["role"][positions] = [roles.get(role_of(entry.attrs_json), np.nan) for entry in entries]
+        if asked:
+            columns["instruction"][positions] = [is_instruction(entry.description) for entry in entries]
+    return pool.with_columns(columns)
 
 
 def _by_path(search: FederatedSearch, pool: Pool) -> Pool:
@@ -125,7 +151,7 @@ def with_graph(search: FederatedSearch, query: int, first: Ranking, weights: Map
     order = [*first.order.tolist(), *range(len(known), len(pool))]
     pool = pool.at(order)
     if plan.profile.asks_store:
-        pool = completed(search, pool, plan.profile)
+        pool = completed(search, pool, plan)
     return rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=plan.taken())
 
 

