@@ -24,6 +24,8 @@ STOPS = (signal.SIGTERM, signal.SIGINT)
 INTERRUPTS = (signal.SIGINT,)
 #: Settings of standard output: the encoding is that of the locale.
 TEXT: Mapping[str, Any] = {}
+#: Arguments of `subprocess.Popen` for a process that outlives this one, and its terminal.
+APART: Mapping[str, Any] = {"start_new_session": True}
 #: Pager of long output; empty for none.
 PAGER = "less"
 #: Advice for a file that other users can read.

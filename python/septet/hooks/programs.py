@@ -1,0 +1,32 @@
+"""The programs: the events at which each calls its hooks, and the form of the output that each documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+#: The work of a hook: ``start`` and ``prompt`` print what the vault knows, ``keep`` syncs the transcript.
+Work = Literal["start", "prompt", "keep"]
+
+
+class Program(NamedTuple):
+    """A program whose hooks Septet answers.
+
+    Attributes:
+        events: the work by the name of the event, as the program documents it.
+        output: makes the output of a hook from the name of its event and a text for the model.
+    """
+
+    events: Mapping[str, Work]
+    output: Callable[[str, str], Mapping[str, Any]]
+
+
+def _specific(event: str, text: str) -> Mapping[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+PROGRAMS: Mapping[str, Program] = {
+    "claude-code": Program(
+        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "keep", "SessionEnd": "keep"}, _specific
+    ),
+}

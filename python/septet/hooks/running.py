@@ -1,0 +1,94 @@
+"""``septet hooks run``: never stops the program that calls it.
+
+Exit code 0, and nothing on standard output if anything fails; the failure is in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threading import Timer
+
+#: Maximum seconds of an answer: a program waits for its hooks.
+DEADLINE_S = 3.0
+
+
+def run(words: Sequence[str]) -> int:
+    """Answer the call on standard input, and return the exit code, which is 0.
+
+    Args:
+        words: the command line after ``septet hooks run``.
+    """
+    place = words[0] if words else "hooks"
+    try:
+        _answer(words)
+    except BaseException as fault:  # noqa: BLE001 - a hook must not stop an agent
+        with suppress(BaseException):
+            from septet.hooks.state import log_failure
+
+            log_failure(place, fault)
+    return 0
+
+
+def _answer(words: Sequence[str]) -> None:
+    from septet.hooks.calls import MOST_INPUT, call_of, options_of
+    from septet.hooks.programs import PROGRAMS
+
+    raw = sys.stdin.buffer.read(MOST_INPUT + 1)
+    options = options_of(words, os.environ)
+    call = call_of(raw, PROGRAMS[options.program])
+    if call.work is None:
+        return
+    from septet.hooks.answering import answer, read_once
+
+    watchdog = _deadline(f"{options.program} {call.event}")
+    output = answer(call, options, read_once, str(Path.cwd()))
+    watchdog.cancel()
+    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.flush()
+    if options.waits:
+        from septet.hooks.keeping import sync_pending
+
+        sync_pending()
+    elif call.work in ("keep", "start"):
+        _sync_apart()
+
+
+def _deadline(place: str) -> Timer:
+    """End the process after `DEADLINE_S`, unless the returned timer is cancelled."""
+    from threading import Timer
+
+    from septet.hooks.state import log_failure
+
+    def end() -> None:
+        log_failure(place, f"no answer within {DEADLINE_S:g} s")
+        os._exit(0)
+
+    timer = Timer(DEADLINE_S, end)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _sync_apart() -> None:
+    """Sync noted transcripts in a process that outlives this one, if there are any."""
+    from septet.hooks.keeping import pending
+
+    if next(pending(), None) is not None:
+        start_apart("hooks", "sync")
+
+
+def start_apart(*words: str) -> None:
+    """Start ``septet`` as a process of its own, which neither the program nor this process waits for (`OSError`)."""
+    import subprocess
+
+    from septet.system.session import session
+
+    quiet = subprocess.DEVNULL
+    subprocess.Popen([sys.executable, "-m", "septet", *words], stdin=quiet, stdout=quiet, stderr=quiet, **session.APART)

@@ -1,0 +1,121 @@
+"""The files of hooks, in a folder of the user: failures, ids per session, transcripts to sync.
+
+Each of them can be deleted at any time. Without a writable folder hooks answer all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from septet.errors import printable
+from septet.system.session import session
+
+#: Maximum bytes of the log; at this size its older half is dropped.
+MOST_LOG_BYTES = 64_000
+#: Maximum characters of a message in the log.
+MOST_MESSAGE = 300
+#: Age at which the ids of a session are deleted, in seconds.
+FORGOTTEN_S = 14 * 86_400.0
+_UNSAFE = re.compile(r"[^0-9A-Za-z_-]+")
+
+
+def folder() -> Path:
+    """Return the folder: ``hooks`` in the folder of the user's data."""
+    return session.data_folder() / "hooks"
+
+
+def log_path() -> Path:
+    """Return the log of failures."""
+    return folder() / "failures.log"
+
+
+def log_failure(place: str, fault: BaseException | str) -> None:
+    """Append a line to the log: time, program and event, message. A log that cannot be written is no failure."""
+    text = fault if isinstance(fault, str) else f"{type(fault).__name__}: {fault}"
+    text = printable(" ".join(text.split()))[:MOST_MESSAGE]
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {place}: {text}\n".encode("utf-8", "replace")
+    with suppress(OSError):
+        path = log_path()
+        _make(path.parent)
+        if path.exists() and path.stat().st_size + len(line) > MOST_LOG_BYTES:
+            _drop_half(path)
+        append(path, line)
+
+
+def last_failures(most: int) -> list[str]:
+    """Return the last lines of the log, oldest first."""
+    try:
+        lines = log_path().read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    return lines[-most:]
+
+
+def append(path: Path, line: bytes) -> None:
+    """Append to a private file in one write, so that lines of several processes do not mix (`OSError`)."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, line)
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a private file as a whole, by renaming (`OSError`)."""
+    _make(path.parent)
+    part = path.with_name(f".{path.name}-{os.urandom(6).hex()}")
+    try:
+        append(part, content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def safe_name(text: str) -> str:
+    """Return a text as the name of a file."""
+    return _UNSAFE.sub("_", text)[-100:] or "_"
+
+
+def known_ids(session_id: str) -> set[str]:
+    """Return the versions of entries that were printed in a session."""
+    with suppress(OSError):
+        return set(_ids_path(session_id).read_text("utf-8", "replace").splitlines()) if session_id else set()
+    return set()
+
+
+def add_ids(session_id: str, ids: list[str]) -> None:
+    """Remember versions of entries as printed in a session; ignore failures."""
+    if not session_id or not ids:
+        return
+    with suppress(OSError):
+        path = _ids_path(session_id)
+        _make(path.parent)
+        append(path, "".join(f"{id}\n" for id in ids).encode("utf-8", "replace"))
+
+
+def forget_ids(session_id: str) -> None:
+    """Forget the ids of a session whose context was cleared, and those of old sessions; ignore failures."""
+    with suppress(OSError):
+        if session_id:
+            _ids_path(session_id).unlink(missing_ok=True)
+        oldest = time.time() - FORGOTTEN_S
+        for path in _ids_path("_").parent.iterdir():
+            if path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
+
+
+def _ids_path(session_id: str) -> Path:
+    return folder() / "sessions" / safe_name(session_id)
+
+
+def _make(place: Path) -> None:
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _drop_half(path: Path) -> None:
+    newest = path.read_bytes()[-MOST_LOG_BYTES // 2 :]
+    replace(path, newest.partition(b"\n")[2])

@@ -1,0 +1,132 @@
+"""The text for the model: what a vault knows at the start of a session, and about a prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from septet.hooks import state
+from septet.hooks.calls import HookCall, HookOptions
+from septet.hooks.programs import PROGRAMS
+
+if TYPE_CHECKING:
+    from septet.model.results import Hit
+    from septet.vault import Vault
+
+#: Entries of this tag are printed at every start.
+ALWAYS = "always"
+#: Maximum hits of a search; the budget of tokens decides.
+MOST_HITS = 8
+#: Maximum characters of a prompt that is searched as it is. The beginning and the end of a longer one name its subject:
+#: the query is these words from both, as a search takes no more.
+MOST_CHARS, MOST_WORDS = 1_000, 100
+#: Bytes read at the end of a transcript, and messages of the user in them, that a compacted session goes on with.
+TAIL_BYTES, TAIL_MESSAGES = 65_536, 2
+#: Sources of a start after which the model has lost what was printed before.
+_LOST = frozenset({"startup", "clear", "compact"})
+#: Entries that anybody could have written are left out.
+_TRUSTED: Mapping[str, Any] = {"trust": {"$gte": "unverified"}}
+_WORD = re.compile(r"\w+")
+#: Words of prompts without a topic, beside the stop words of searches.
+_EMPTY = frozenset(
+    """
+    again agree agreed alright also bye cancel carry cheers continue correct done exactly excellent fine fix forward go
+    going good great hello hey hi hmm it keep let lgtm looks maybe more move nah never next nice no nope now ok okay one
+    perfect please proceed ready resume retry right same sorry start stop sure test thank thanks then try undo wait well
+    works wrong yeah yep yes you your yup
+    ja nein weiter bitte danke gut mach oui non merci suite vas si gracias sigue sim obrigado da net dalee
+    да нет дальше 是 好 好的 继续 はい いいえ 続けて 네 아니요 계속
+    """.split()
+)
+
+
+def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
+    """Return the output of a hook as its program documents it; empty if the vault has nothing that fits.
+
+    Raises:
+        SeptetError: the vault cannot be read.
+    """
+    if call.work == "start" and call.source in _LOST:
+        state.forget_ids(call.session)
+    hits = _new(call, [*(_standing(vault) if call.work == "start" else ()), *_fitting(vault, call, options)])
+    if not hits:
+        return b""
+    from septet.model.prompt import prompt_of
+
+    text = prompt_of(hits, max_tokens=options.max_tokens, citations=False, boundary=None)
+    state.add_ids(call.session, [_version(hit) for hit in hits])
+    value = PROGRAMS[options.program].output(call.event, text)
+    return json.dumps(value, ensure_ascii=True).encode() + b"\n"
+
+
+def has_topic(text: str) -> bool:
+    """Return True if a prompt has a word that a search could be about."""
+    from septet._core import stop_words
+
+    words = {word.lower() for word in _WORD.findall(text)}
+    return any(len(word) > 1 and not word.isdigit() for word in words - _EMPTY - frozenset(stop_words()))
+
+
+def query_of(text: str) -> str:
+    """Return the part of a prompt to search: all of a short one, words of the beginning and the end of a long one."""
+    if len(text) <= MOST_CHARS:
+        return text
+    ends = text[: 8 * MOST_CHARS], text[-8 * MOST_CHARS :]
+    first, last = (list(dict.fromkeys(word.lower() for word in _WORD.findall(end))) for end in ends)
+    return " ".join(dict.fromkeys((*first[:MOST_WORDS], *last[-MOST_WORDS:])))
+
+
+def _standing(vault: Vault) -> list[Hit]:
+    query = f"tag:{ALWAYS}"
+    return list(vault.search(query, syntax="web", mode="full", limit=MOST_HITS, where=_TRUSTED, include_memories=True))
+
+
+def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
+    query = query_of(call.prompt)
+    if call.work == "start":
+        query = _last_messages(call.transcript) if call.source in ("compact", "resume") else ""
+        query = query or " ".join(_WORD.findall(Path(call.folder).name.replace("_", " ")))
+    if not has_topic(query):
+        return []
+    results = vault.search(
+        query, mode="full", limit=MOST_HITS, where=_TRUSTED, include_memories=True,
+        min_confidence=options.min_confidence,
+    )  # fmt: skip
+    return list(results)
+
+
+def _last_messages(transcript: str) -> str:
+    """Return the last messages of the user in a transcript; empty if it cannot be read."""
+    from septet.files.transcripts import hear
+
+    messages: list[str] = []
+    with suppress(OSError), Path(transcript).open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        for line in reversed(file.read(TAIL_BYTES).split(b"\n")):
+            with suppress(ValueError):
+                message = hear(line) if line.strip() else None
+                if message is not None and message.role == "user" and has_topic(message.text):
+                    messages.append(query_of(message.text))
+            if len(messages) == TAIL_MESSAGES:
+                break
+    return " ".join(reversed(messages))
+
+
+def _new(call: HookCall, hits: list[Hit]) -> list[Hit]:
+    """Return the hits that were not printed in this session yet, each once."""
+    known = state.known_ids(call.session)
+    fresh: dict[str, Hit] = {}
+    for hit in hits:
+        if (version := _version(hit)) not in known:
+            fresh.setdefault(version, hit)
+    return list(fresh.values())
+
+
+def _version(hit: Hit) -> str:
+    changed = 0.0 if hit.entry is None else hit.entry.updated_at
+    return f"{hit.id} {changed:.3f}".replace("\n", " ")
