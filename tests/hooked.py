@@ -37,7 +37,7 @@ class Hooked:
 
     def __init__(self, home: Path, monkeypatch) -> None:
         self.home, self._patch = home, monkeypatch
-        for name in [name for name in os.environ if name.startswith(("SEPTET_", "XDG_"))]:
+        for name in [name for name in os.environ if name.startswith(("SEPTET_", "XDG_", "CLAUDE_", "CODEX_", "OPENC"))]:
             monkeypatch.delenv(name)
         for name, value in home_at(home).items():
             monkeypatch.setenv(name, value)

@@ -1,9 +1,13 @@
 """Hooks of agents: each documented input is answered by the output that the program documents for it."""
 
+import json
+
 import pytest
 
 from golden.loader import other_recording
 from hooked import Hooked, transcript
+from septet.hooks.calls import HookOptions
+from septet.hooks.installing import install
 from septet.hooks.keeping import pending
 from septet.hooks.programs import PROGRAMS
 
@@ -38,8 +42,26 @@ def test_a_documented_input_gets_the_documented_output(program, case, tmp_path, 
     turns = [("user", "Who reviews the payment service?", "2026-05-01T10:00:00Z")]
     path = transcript(hooked.transcript, turns)
     assert blanked(hooked.call(filled(case["input"], str(path)), program=program)) == case["output"]
-    assert [item.transcript for item in pending()] == ([str(path)] if case.get("keeps") else [])
+    noted = [item.transcript for item in pending()]
+    assert len(noted) == bool(case.get("keeps"))
+    assert "transcript_path" not in case["input"] or noted in ([], [str(path)])
     assert hooked.failures() == []
+
+
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if "settings" in RECORDED[name]])
+def test_the_settings_are_as_the_program_documents_them(program, tmp_path, monkeypatch):
+    Hooked(tmp_path, monkeypatch)
+    path, _ = install(HookOptions(program))
+    settings = json.loads(path.read_text())
+    (command,) = {handler["command"] for handler in handlers_of(settings)}
+    assert f"hooks run {program}" in command
+    assert json.loads(path.read_text().replace(json.dumps(command), '"<command>"')) == RECORDED[program]["settings"]
+
+
+def handlers_of(settings):
+    for groups in settings["hooks"].values():
+        for group in groups:
+            yield from group.get("hooks", [group])
 
 
 def test_every_event_that_is_answered_is_recorded():

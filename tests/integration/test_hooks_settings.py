@@ -278,6 +278,55 @@ def test_json5_is_read():
     assert [item.text for item in value.items] == ["its", "", "", "", "'\""]
 
 
+OTHERS = {"codex": ".codex/hooks.json", "cursor": ".cursor/hooks.json", "openclaw": ".openclaw/openclaw.json"}
+
+
+@pytest.mark.parametrize("program", OTHERS)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_the_settings_of_the_other_programs_are_restored(septet, program, recorded):
+    path = septet.home / OTHERS[program]
+    path.parent.mkdir()
+    text = '// mine\n{\n  "version": 1, // of the file\n  "theirs": {"a": [1]}\n}\n'
+    path.write_text(text)
+    assert septet("hooks", "install", program)[0] == 0
+    after = path.read_text()
+    assert is_subsequence(text, after) and after != text
+    assert septet("hooks", "install", program)[1].endswith("there already\n")
+    assert f"hooks run {program} " in septet("hooks", "status")[1]
+    if not recorded:
+        for record in (septet.home / ".local/share/septet/hooks/settings").iterdir():
+            record.unlink()
+    assert septet("hooks", "uninstall", program)[0] == 0
+    left = path.read_text()
+    assert left == text if recorded else plain(left)["theirs"] == {"a": [1]} and "septet" not in left
+    assert septet("hooks", "uninstall", program)[0] == 1
+
+
+@pytest.mark.parametrize("program", ["opencode", "openclaw"])
+def test_a_plugin_is_written_and_removed(septet, program):
+    folder = {"opencode": ".config/opencode/plugins", "openclaw": ".openclaw/extensions"}[program]
+    assert septet("hooks", "install", program)[0] == 0
+    files = [path for path in (septet.home / folder).rglob("*") if path.is_file()]
+    assert len(files) == {"opencode": 1, "openclaw": 3}[program]
+    assert septet("hooks", "install", program)[1].endswith("there already\n")
+    assert septet("hooks", "uninstall", program)[0] == 0
+    assert list((septet.home / folder).iterdir()) == []
+    assert septet("hooks", "uninstall", program)[0] == 1
+
+
+def test_a_plugin_of_another_is_refused(septet):
+    path = septet.home / ".config" / "opencode" / "plugins" / "septet.js"
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = 1\n")
+    for action in ("install", "uninstall"):
+        assert septet("hooks", action, "opencode")[0] == 3
+    assert path.read_text() == "export const Mine = 1\n"
+
+
+def test_openclaw_has_no_hooks_of_a_project(septet):
+    assert septet("hooks", "install", "openclaw", "--project", ".")[0] == 2
+
+
 def test_no_file_of_the_edit_is_left_behind(septet, path):
     path.write_text("{}")
     for action in ("install", "uninstall"):

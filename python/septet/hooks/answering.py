@@ -41,7 +41,10 @@ def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) 
     """
     vault = vault_of(options, folder)
     if call.work == "keep":
-        keeping.add_pending(options.program, call.transcript, vault)
+        transcript = call.transcript
+        if call.messages:
+            transcript = keeping.write_transcript(options.program, call.session, call.messages)
+        keeping.add_pending(options.program, transcript, vault)
     elif call.work is not None:
         from septet.hooks.telling import output_of
 

@@ -51,6 +51,8 @@ class HookCall(NamedTuple):
         prompt: the text of the user.
         folder: the working directory of the session.
         source: the reason of a start: ``startup``, ``resume``, ``clear``, ``compact``.
+        first: True for the first prompt of a session, of a program without a start that the model hears of.
+        messages: the whole conversation, of a program without a transcript: objects with role, text and timestamp.
     """
 
     event: str
@@ -60,6 +62,8 @@ class HookCall(NamedTuple):
     prompt: str
     folder: str
     source: str
+    first: bool
+    messages: list[Any]
 
 
 def options_of(words: Sequence[str], environment: Mapping[str, str]) -> HookOptions:
@@ -120,8 +124,18 @@ def call_of(raw: bytes, program: Program) -> HookCall:
     if not isinstance(event, str):
         raise QueryError("the input has no hook_event_name")
     names = ("session_id", "transcript_path", "prompt", "cwd", "source")
-    texts = (value if isinstance(value := fields.get(name), str) else "" for name in names)
-    session, transcript, prompt, folder, source = texts
+    session, transcript, prompt, folder, source = (_text(fields.get(name)) for name in names)
+    session = session or _text(fields.get("conversation_id"))
+    roots = fields.get("workspace_roots")
+    if not folder and isinstance(roots, list) and roots:
+        folder = _text(roots[0])
+    messages = fields.get("messages") if isinstance(fields.get("messages"), list) else []
+    first = fields.get("first") is True
     if transcript.startswith("~"):
         transcript = str(Path(transcript).expanduser())
-    return HookCall(event, program.events.get(event), session, transcript, prompt, folder, source)
+    work = program.events.get(event)
+    return HookCall(event, work, session, transcript, prompt, folder, source, first, messages or [])
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -111,9 +111,8 @@ def apply(text: str, insertions: Sequence[Insertion]) -> str:
 
 
 def without(text: str, array: JsonValue, number: int) -> str:
-    """Return a text without an item of an array, its comma and the blanks before it; comments stay."""
-    item = array.items[number]
-    start, end = item.start, item.end
+    """Return a text without an item of an array or object, its comma and the blanks before it; comments stay."""
+    start, end = array.starts[number], array.items[number].end
     comma = _skip(text, end)
     if text[comma] == ",":
         end = comma + 1

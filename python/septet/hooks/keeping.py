@@ -64,6 +64,40 @@ def add_pending(program: str, transcript: str, vault: str) -> bool:
     return True
 
 
+def write_transcript(program: str, session: str, messages: list[Any]) -> str:
+    """Write the messages of a session as a transcript, for a program that has no file of it; return its path.
+
+    Secrets are masked. A conversation that goes on is appended to.
+
+    Args:
+        messages: objects with ``role`` (``user`` or ``assistant``), ``text`` and ``timestamp`` (ISO, or milliseconds).
+
+    Raises:
+        OSError: the transcript cannot be written.
+    """
+    from septet.files.redaction import Redactor
+
+    redactor, lines = Redactor(), list[str]()
+    for message in messages:
+        if not isinstance(message, dict) or not isinstance(text := message.get("text"), str) or not text.strip():
+            continue
+        content = [{"type": "text", "text": redactor.redact(text)[0]}]
+        line = {
+            "type": "message",
+            "timestamp": message.get("timestamp"),
+            "message": {"role": message.get("role"), "content": content},
+        }
+        lines.append(json.dumps(line, ensure_ascii=True) + "\n")
+    path = state.folder() / "transcripts" / program / f"{state.safe_name(session)}{TRANSCRIPT}"
+    whole = "".join(lines).encode()
+    before = path.read_bytes() if path.exists() else b""
+    if before and whole.startswith(before):
+        state.append(path, whole[len(before) :])
+    else:
+        state.replace(path, whole)
+    return str(path)
+
+
 def pending() -> Iterator[Pending]:
     """Yield the transcripts to sync, those that were named first at the beginning."""
     try:

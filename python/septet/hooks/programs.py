@@ -25,8 +25,30 @@ def _specific(event: str, text: str) -> Mapping[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
+def _context(_event: str, text: str) -> Mapping[str, Any]:
+    return {"additional_context": text}
+
+
+def _text(_event: str, text: str) -> Mapping[str, Any]:
+    """Return the output for the plugins of Septet itself, which hand the text on as their programs document it."""
+    return {"text": text}
+
+
 PROGRAMS: Mapping[str, Program] = {
     "claude-code": Program(
         {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "keep", "SessionEnd": "keep"}, _specific
     ),
-}
+    "codex": Program(
+        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "keep", "Stop": "keep"}, _specific
+    ),
+    "cursor": Program({"sessionStart": "start", "preCompact": "keep", "sessionEnd": "keep"}, _context),
+    "opencode": Program(
+        {"chat.message": "prompt", "experimental.session.compacting": "keep", "session.idle": "keep"}, _text
+    ),
+    "openclaw": Program(
+        {
+            "before_prompt_build": "prompt", "before_compaction": "keep", "before_reset": "keep", "session_end": "keep",
+        },
+        _text,
+    ),
+}  # fmt: skip

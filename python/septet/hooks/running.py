@@ -48,8 +48,10 @@ def _answer(words: Sequence[str]) -> None:
     from septet.hooks.answering import answer, read_once
 
     watchdog = _deadline(f"{options.program} {call.event}")
-    output = answer(call, options, read_once, str(Path.cwd()))
-    watchdog.cancel()
+    try:
+        output = answer(call, options, read_once, str(Path.cwd()))
+    finally:
+        watchdog.cancel()
     sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()
     if options.waits:

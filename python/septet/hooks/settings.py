@@ -44,9 +44,11 @@ class SettingsFile:
         path: as users name it; a symbolic link stays one.
     """
 
-    def __init__(self, path: Path, program: str) -> None:
+    def __init__(self, path: Path, program: str, member: tuple[str, ...] = ()) -> None:
         self.path = path
         self._program = program
+        #: The path of the one value of Septet, in settings that name no command.
+        self._member = member
         # A command of ours: only its program tells two from each other.
         self._own = re.compile(rf"septet\b.* hooks run {re.escape(program)}(?![\w-])")
 
@@ -121,7 +123,13 @@ class SettingsFile:
 
     def _without_first(self, text: str) -> str:
         """Return a text without the first entry of Septet: in ``hooks``, an event, maybe a group of hooks."""
-        hooks = self._parsed(text).get("hooks")
+        whole = self._parsed(text)
+        if self._member:
+            holder = _at(whole, self._member[:-1])
+            if holder is None or holder.get(self._member[-1]) is None:
+                return text
+            return without(text, holder, len(holder.names) - 1 - holder.names[::-1].index(self._member[-1]))
+        hooks = whole.get("hooks")
         for event in hooks.items if hooks is not None else ():
             for number, item in enumerate(event.items if event.kind == "array" else ()):
                 if self._is_own(item):
@@ -135,6 +143,8 @@ class SettingsFile:
         return text
 
     def _commands(self, whole: JsonValue) -> Sequence[str]:
+        if self._member:
+            return [".".join(self._member)] if _at(whole, self._member) is not None else []
         hooks = whole.get("hooks")
         items = [item for event in (hooks.items if hooks is not None else ()) for item in event.items]
         items += [handler for item in items if (inner := item.get("hooks")) is not None for handler in inner.items]
@@ -197,6 +207,14 @@ def _taken_out(text: str, insertions: Sequence[Insertion]) -> str:
             raise ValueError("the text is another")
         text = text[:at] + text[at + len(new) :]
     return text
+
+
+def _at(whole: JsonValue, path: Sequence[str]) -> JsonValue | None:
+    """Return the value at a path; None without one."""
+    place: JsonValue | None = whole
+    for name in path:
+        place = place.get(name) if place is not None and place.kind == "object" else None
+    return place
 
 
 def _digest(text: str) -> str:

@@ -27,7 +27,7 @@ MOST_CHARS, MOST_WORDS = 1_000, 100
 #: Bytes read at the end of a transcript, and messages of the user in them, that a compacted session goes on with.
 TAIL_BYTES, TAIL_MESSAGES = 65_536, 2
 #: Sources of a start after which the model has lost what was printed before.
-_LOST = frozenset({"startup", "clear", "compact"})
+_LOST = frozenset({"", "startup", "clear", "compact"})
 #: Entries that anybody could have written are left out.
 _TRUSTED: Mapping[str, Any] = {"trust": {"$gte": "unverified"}}
 _WORD = re.compile(r"\w+")
@@ -50,9 +50,10 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
     Raises:
         SeptetError: the vault cannot be read.
     """
-    if call.work == "start" and call.source in _LOST:
+    begins = call.first or call.work == "start"
+    if begins and call.source in _LOST:
         state.forget_ids(call.session)
-    hits = _new(call, [*(_standing(vault) if call.work == "start" else ()), *_fitting(vault, call, options)])
+    hits = _new(call, [*(_standing(vault) if begins else ()), *_fitting(vault, call, options)])
     if not hits:
         return b""
     from septet.model.prompt import prompt_of

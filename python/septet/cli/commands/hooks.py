@@ -71,8 +71,8 @@ def hooks(
 def _install(arguments: _Arguments) -> None:
     from septet.hooks.installing import install
 
-    file, changed = install(_named(arguments), arguments.project)
-    print(f"{shown(file.path)}: {'hooks installed' if changed else 'the hooks are there already'}")
+    path, changed = install(_named(arguments), arguments.project)
+    print(f"{shown(path)}: {'hooks installed' if changed else 'the hooks are there already'}")
     if changed:
         say("restart the program, or begin a session: settings are read then")
 
@@ -80,8 +80,8 @@ def _install(arguments: _Arguments) -> None:
 def _uninstall(arguments: _Arguments) -> None:
     from septet.hooks.installing import uninstall
 
-    file, changed = uninstall(_named(arguments).program, arguments.project)
-    print(f"{shown(file.path)}: {'hooks removed' if changed else 'no hooks of septet'}")
+    path, changed = uninstall(_named(arguments).program, arguments.project)
+    print(f"{shown(path)}: {'hooks removed' if changed else 'no hooks of septet'}")
     raise typer.Exit(OK if changed else NOTHING)
 
 
