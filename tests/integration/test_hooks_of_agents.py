@@ -161,12 +161,12 @@ def test_a_transcript_named_again_during_its_sync_stays_noted(hooked, monkeypatc
 
 def test_events_that_keep_and_starts_after_a_kill_sync_in_a_process_of_their_own(hooked):
     path = transcript(hooked.transcript)
-    hooked.call({"hook_event_name": "SessionEnd", "transcript_path": str(path)})
+    hooked.call({"hook_event_name": "SessionEnd", "transcript_path": str(path)}, "--no-helper")
     assert hooked.apart == [("hooks", "sync")]
-    hooked.call({"hook_event_name": "SessionStart", "source": "startup"})
+    hooked.call({"hook_event_name": "SessionStart", "source": "startup"}, "--no-helper")
     assert hooked.apart == [("hooks", "sync")] * 2
     keeping.sync_pending()
-    hooked.call({"hook_event_name": "SessionStart", "source": "startup"})
+    hooked.call({"hook_event_name": "SessionStart", "source": "startup"}, "--no-helper")
     assert hooked.apart == [("hooks", "sync")] * 2
 
 

@@ -46,8 +46,11 @@ def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) 
             transcript = keeping.write_transcript(options.program, call.session, call.messages)
         keeping.add_pending(options.program, transcript, vault)
     elif call.work is not None:
-        from septet.hooks.telling import output_of
+        from septet.hooks.telling import has_topic, output_of
 
+        if call.work == "prompt" and not call.first and not has_topic(call.prompt):
+            # Opening the vault takes longer than all else.
+            return b""
         return reading(vault, lambda opened: output_of(opened, call, options))
     return b""
 

@@ -148,6 +148,8 @@ def install(options: HookOptions, project: Path | None = None) -> tuple[Path, bo
         words += ["--max-tokens", str(options.max_tokens)]
     if options.min_confidence != CONFIDENCE:
         words += ["--min-confidence", f"{options.min_confidence:g}"]
+    if not options.helper:
+        words.append("--no-helper")
     place = _place(options.program, project, words)
     if place.files is not None:
         place.files.check()

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Maximum seconds of an answer: a program waits for its hooks.
 DEADLINE_S = 3.0
+#: Bytes of the input that are read: one more than the maximum of `septet.hooks.calls`, which is not loaded here.
+_MOST_READ = 64 * 2**20 + 1
 
 
 def run(words: Sequence[str]) -> int:
@@ -37,10 +38,16 @@ def run(words: Sequence[str]) -> int:
 
 
 def _answer(words: Sequence[str]) -> None:
-    from septet.hooks.calls import MOST_INPUT, call_of, options_of
+    raw = sys.stdin.buffer.read(_MOST_READ)
+    if not {"--no-helper", "--wait"}.intersection(words):
+        from septet.hooks.reaching import ask
+
+        if (output := ask(words, raw)) is not None:
+            _print(output)
+            return
+    from septet.hooks.calls import call_of, options_of
     from septet.hooks.programs import PROGRAMS
 
-    raw = sys.stdin.buffer.read(MOST_INPUT + 1)
     options = options_of(words, os.environ)
     call = call_of(raw, PROGRAMS[options.program])
     if call.work is None:
@@ -49,17 +56,30 @@ def _answer(words: Sequence[str]) -> None:
 
     watchdog = _deadline(f"{options.program} {call.event}")
     try:
-        output = answer(call, options, read_once, str(Path.cwd()))
+        output = answer(call, options, read_once, os.getcwd())  # noqa: PTH109 - pathlib is not loaded
     finally:
         watchdog.cancel()
-    sys.stdout.buffer.write(output)
-    sys.stdout.buffer.flush()
+    _print(output)
     if options.waits:
         from septet.hooks.keeping import sync_pending
 
         sync_pending()
+    elif options.helper and _has_helper():
+        # It syncs noted transcripts as well, and answers the next call.
+        start_apart("hooks", "serve")
     elif call.work in ("keep", "start"):
         _sync_apart()
+
+
+def _print(output: bytes) -> None:
+    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.flush()
+
+
+def _has_helper() -> bool:
+    from septet.hooks.reaching import socket_path
+
+    return socket_path(os.environ) is not None
 
 
 def _deadline(place: str) -> Timer:

@@ -68,7 +68,7 @@ def has_topic(text: str) -> bool:
     """Return True if a prompt has a word that a search could be about."""
     from septet._core import stop_words
 
-    words = {word.lower() for word in _WORD.findall(text)}
+    words = {word.lower() for word in _WORD.findall(query_of(text))}
     return any(len(word) > 1 and not word.isdigit() for word in words - _EMPTY - frozenset(stop_words()))
 
 

@@ -29,6 +29,7 @@ class HookAction(str, Enum):
     status = "status"
     run = "run"
     sync = "sync"
+    serve = "serve"
 
 
 class _Arguments(NamedTuple):
@@ -55,14 +56,15 @@ def hooks(
         float, typer.Option(metavar="NUMBER", min=0, max=1, help="Least confidence of an entry, 0 to 1.")
     ] = CONFIDENCE,
     wait: Annotated[bool, typer.Option("--wait", help="run: sync the transcript before the end.")] = False,
+    helper: Annotated[bool, typer.Option("--helper/--no-helper", help="Keep a helper for the next calls.")] = True,
 ) -> None:
     """Give agents what the vault knows at their prompts, and the vault their transcripts, by the agents' hooks.
 
     install and uninstall change the settings of a program; status shows them, and the last failures. Programs call
-    run, with JSON on standard input: it ends with 0, and prints nothing if it fails. sync reads the transcripts that
-    hooks noted, as they do themselves.
+    run, with JSON on standard input: it ends with 0, and prints nothing if it fails. Hooks start the others themselves:
+    sync reads the transcripts that they noted; serve is the helper, which makes them fast, and ends when it is idle.
     """
-    options = HookOptions(program or "", shared.vault, max_tokens, min_confidence, wait)
+    options = HookOptions(program or "", shared.vault, max_tokens, min_confidence, wait, helper)
     if project is not None and not project.is_dir():
         raise QueryError(f"--project {project} is no folder")
     _ACTIONS[action](_Arguments(options, project and project.resolve(), shared.as_json))
@@ -86,15 +88,17 @@ def _uninstall(arguments: _Arguments) -> None:
 
 
 def _status(arguments: _Arguments) -> None:
+    from septet.hooks.helper import pid
     from septet.hooks.installing import status
     from septet.hooks.keeping import pending
     from septet.hooks.state import last_failures, log_path
 
     programs, failures = status(arguments.project), last_failures(SHOWN)
+    helper = pid()
     waiting = [item.transcript for item in pending()]
     if arguments.as_json:
         rows = [installed._asdict() | {"commands": list(installed.commands)} for installed in programs]
-        print_json({"programs": rows, "pending": waiting, "failures": failures})
+        print_json({"programs": rows, "helper": helper, "pending": waiting, "failures": failures})
         return
     for installed in programs:
         count = len(installed.commands)
@@ -102,6 +106,7 @@ def _status(arguments: _Arguments) -> None:
         print(f"{installed.program:12} {flat(state)}")
         for line in dict.fromkeys(installed.commands):
             print(f"{'':12} {flat(line)}")
+    print(f"{'helper':12} {f'runs, process {helper}' if helper else 'does not run; the next call starts it'}")
     if waiting:
         print(f"{len(waiting)} transcripts to sync: `septet hooks sync` does it now")
     if failures:
@@ -115,7 +120,12 @@ def _run(arguments: _Arguments) -> None:
 
     options = arguments.options
     words = [options.program, "--max-tokens", str(options.max_tokens)]
-    words += ["--min-confidence", str(options.min_confidence), *["--wait"] * options.waits]
+    words += [
+        "--min-confidence",
+        str(options.min_confidence),
+        *["--wait"] * options.waits,
+        *["--no-helper"] * (not options.helper),
+    ]
     words += ["--vault", options.vault] if options.vault else []
     raise typer.Exit(run(words))
 
@@ -127,6 +137,13 @@ def _sync(arguments: _Arguments) -> None:
     if failed := sync_pending():
         say(f"{failed} not synced: {shown(log_path())} has the reasons")
     raise typer.Exit(NOTHING if failed else OK)
+
+
+def _serve(_arguments: _Arguments) -> None:
+    from septet.hooks.helper import serve
+
+    if not serve():
+        say("another helper runs")
 
 
 def _named(arguments: _Arguments) -> HookOptions:
@@ -141,4 +158,5 @@ _ACTIONS: Mapping[HookAction, Callable[[_Arguments], None]] = {
     HookAction.status: _status,
     HookAction.run: _run,
     HookAction.sync: _sync,
+    HookAction.serve: _serve,
 }

@@ -1,0 +1,235 @@
+"""The resident helper: one process of a user, which has the vaults open, and ends by itself.
+
+It has the rights and the environment of the hook that started it. Its socket is in a folder that only the user can
+enter; its name depends on the installed code, so a hook never reaches a helper of another version.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
+
+from septet.errors import QueryError, SeptetError
+from septet.hooks import keeping, reaching
+from septet.hooks.answering import answer
+from septet.hooks.calls import MOST_INPUT, VAULT_VARIABLE, call_of, options_of
+from septet.hooks.programs import PROGRAMS
+from septet.hooks.state import log_failure
+from septet.system.host import host
+
+if TYPE_CHECKING:
+    from septet.vault import Vault
+
+#: Seconds without a call after which the helper ends.
+IDLE_S = 900.0
+#: Seconds between two looks at its end.
+LOOK_S = 5.0
+#: Maximum number of open vaults.
+MOST_VAULTS = 4
+#: Maximum seconds of a connection.
+_CONNECTION_S = 10.0
+
+
+class OpenVaults:
+    """Vaults that stay open for reading, the last used ones."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, tuple[Vault, tuple[int, int]]] = {}
+        self._lock = Lock()
+
+    def read(self, path: str, work: Callable[[Vault], bytes]) -> bytes:
+        """Call a function with a vault; nothing if it does not exist (`SeptetError`)."""
+        try:
+            return self._read(path, work)
+        except SeptetError:
+            # Replaced, or closed by another call: with a new one it may be readable.
+            self._close(path)
+            return self._read(path, work)
+
+    def close(self) -> None:
+        """Close all vaults."""
+        for path in list(self._opened):
+            self._close(path)
+
+    def _read(self, path: str, work: Callable[[Vault], bytes]) -> bytes:
+        try:
+            about = os.stat(path)  # noqa: PTH116 - any path
+        except FileNotFoundError:
+            self._close(path)
+            return b""
+        except OSError as fault:
+            raise QueryError(f"{path} cannot be read: {fault.strerror}") from None
+        return work(self._vault(path, (about.st_dev, about.st_ino)))
+
+    def _vault(self, path: str, identity: tuple[int, int]) -> Vault:
+        from septet.vault import Vault
+
+        with self._lock:
+            opened = self._opened.pop(path, None)
+            if opened is None or opened[1] != identity:
+                if opened is not None:
+                    opened[0].close()
+                opened = Vault(path, read_only=True), identity
+            self._opened[path] = opened
+            while len(self._opened) > MOST_VAULTS:
+                self._opened.pop(next(iter(self._opened)))[0].close()
+            return opened[0]
+
+    def _close(self, path: str) -> None:
+        with self._lock:
+            opened = self._opened.pop(path, None)
+        if opened is not None:
+            opened[0].close()
+
+
+class Helper:
+    """The helper behind a socket that listens."""
+
+    def __init__(self, listener: socket.socket, path: str, idle_s: float = IDLE_S) -> None:
+        self._listener, self._path, self._idle_s = listener, path, idle_s
+        self._vaults = OpenVaults()
+        self._noted = Event()
+        self._last, self._running = time.monotonic(), 0
+        self._lock = Lock()
+        self._changed = os.stat(path).st_ctime_ns  # noqa: PTH116 - the path is a text
+        self._identity = reaching.identity()
+
+    def serve(self) -> None:
+        """Answer calls until none came for a while, or the installed code or the socket was replaced."""
+        Thread(target=self._sync, daemon=True).start()
+        self._noted.set()
+        self._listener.settimeout(min(LOOK_S, self._idle_s))
+        try:
+            while not self._is_over():
+                with suppress(TimeoutError):
+                    connection, _ = self._listener.accept()
+                    with self._lock:
+                        self._running += 1
+                    Thread(target=self._handle, args=(connection,), daemon=True).start()
+        finally:
+            self._vaults.close()
+
+    def _is_over(self) -> bool:
+        with self._lock:
+            if self._running or self._noted.is_set():
+                return False
+            idle = time.monotonic() - self._last >= self._idle_s
+        try:
+            return idle or os.stat(self._path).st_ctime_ns != self._changed or reaching.identity() != self._identity  # noqa: PTH116
+        except OSError:
+            return True
+
+    def _handle(self, connection: socket.socket) -> None:
+        try:
+            with suppress(OSError), connection:
+                connection.settimeout(_CONNECTION_S)
+                request = reaching.received(connection, MOST_INPUT)
+                if request is not None:
+                    connection.sendall(reaching.ANSWERED + self._output(request))
+        finally:
+            with self._lock:
+                self._running -= 1
+                self._last = time.monotonic()
+
+    def _output(self, request: reaching.HelperRequest) -> bytes:
+        place = request.words[0] if request.words else "hooks"
+        if request.words == ["status"]:
+            return str(os.getpid()).encode()
+        try:
+            options = options_of(request.words, {VAULT_VARIABLE: request.vault})
+            call = call_of(request.raw, PROGRAMS[options.program])
+            output = answer(call, options, self._vaults.read, request.folder)
+            if call.work in ("keep", "start"):
+                self._noted.set()
+        except Exception as fault:  # noqa: BLE001 - a hook must not stop an agent
+            log_failure(place, fault)
+            return b""
+        return output
+
+    def _sync(self) -> None:
+        """Sync transcripts whenever some were noted."""
+        while self._noted.wait():
+            self._noted.clear()
+            with self._lock:
+                self._running += 1
+            try:
+                keeping.sync_pending()
+            except Exception as fault:  # noqa: BLE001 - the next one may be readable
+                log_failure("sync", fault)
+            finally:
+                with self._lock:
+                    self._running -= 1
+                    self._last = time.monotonic()
+
+
+def serve(idle_s: float = IDLE_S) -> bool:
+    """Run the helper to its end; return False if another one runs.
+
+    Raises:
+        QueryError: this system has none.
+        OSError: the socket cannot be made.
+    """
+    path = reaching.socket_path(os.environ)
+    if path is None:
+        raise QueryError("hooks have no helper on this system: each answers by itself")
+    with _alone(path) as is_alone:
+        if not is_alone:
+            return False
+        _warm_up()
+        with suppress(FileNotFoundError):
+            # A killed helper leaves it behind.
+            os.unlink(path)  # noqa: PTH108 - the path is a text
+        with host.user_socket() as listener:
+            listener.bind(path)
+            os.chmod(path, 0o600)  # noqa: PTH101 - the path is a text
+            listener.listen(64)
+            helper = Helper(listener, path, idle_s)
+            try:
+                helper.serve()
+            finally:
+                with suppress(OSError):
+                    os.unlink(path)  # noqa: PTH108 - the path is a text
+    return True
+
+
+def pid() -> int | None:
+    """Return the process id of the helper that runs; None without one."""
+    printed = reaching.ask(["status"], b"")
+    return int(printed) if printed else None
+
+
+@contextmanager
+def _alone(path: str) -> Iterator[bool]:
+    """Hold the lock of the helper, which the system releases when a process is killed; yield False if it is held.
+
+    Raises:
+        QueryError: the folder belongs to another user.
+    """
+    folder = Path(path).parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not host.is_private(str(folder)):
+        raise QueryError(f"{folder} can be entered by other users: the helper does not run there")
+    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield host.lock_file(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _warm_up() -> None:
+    """Load what a first search loads, before the socket is there."""
+    from septet.hooks import telling
+    from septet.model.prompt import prompt_of
+    from septet.vault import Vault
+
+    with Vault(":memory:") as vault:
+        vault.remember("a memory of nothing")
+        hits = vault.search("memory", mode="full", include_memories=True, min_confidence=0.0)
+        prompt_of(list(hits))
+    telling.has_topic("memory")
