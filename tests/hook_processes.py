@@ -24,7 +24,7 @@ class HookProcesses:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEPTET_", "XDG_"))}
         # Paths of sockets are short.
         self.sockets = Path(tempfile.mkdtemp(prefix="hooks-"))
-        self.environment = {**kept, **home_at(home), "XDG_RUNTIME_DIR": str(self.sockets)}
+        self.environment = {**kept, **home_at(home), "XDG_RUNTIME_DIR": str(self.sockets), "TMPDIR": str(self.sockets)}
         self.home = home
         self.vault = home / ".local" / "share" / "septet" / "vault.db"
         self.state = self.vault.parent / "hooks"

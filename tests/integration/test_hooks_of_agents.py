@@ -170,6 +170,16 @@ def test_events_that_keep_and_starts_after_a_kill_sync_in_a_process_of_their_own
     assert hooked.apart == [("hooks", "sync")] * 2
 
 
+def test_a_start_that_fails_syncs_all_the_same(hooked):
+    path = transcript(hooked.transcript)
+    hooked.call({"hook_event_name": "SessionEnd", "transcript_path": str(path)}, "--no-helper")
+    hooked.vault.touch()
+    assert hooked.call({"hook_event_name": "SessionStart", "source": "startup"}, "--no-helper") is None
+    assert hooked.apart == [("hooks", "sync")] * 2 and "NotAVault" in hooked.failures()[0]
+    assert keeping.sync_pending() == 0
+    assert hooked.prompt("What is the staging database called?")
+
+
 WRONG_INPUTS = {
     "empty": b"",
     "no JSON": b"\xff\xfe garbage {",

@@ -54,6 +54,9 @@ def home(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     for name, value in home_at(tmp_path).items():
         monkeypatch.setenv(name, value)
+    # A folder that others can enter: no helper is started, which would outlive the test.
+    (tmp_path / "run" / "septet").mkdir(parents=True, mode=0o755)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     vault = tmp_path / ".local" / "share" / "septet" / "vault.db"
     vault.parent.mkdir(parents=True)
     with Vault(vault) as opened:

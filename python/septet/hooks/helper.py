@@ -144,9 +144,11 @@ class Helper:
         try:
             options = options_of(request.words, {VAULT_VARIABLE: request.vault})
             call = call_of(request.raw, PROGRAMS[options.program])
-            output = answer(call, options, self._vaults.read, request.folder)
-            if call.work in ("keep", "start"):
-                self._noted.set()
+            try:
+                output = answer(call, options, self._vaults.read, request.folder)
+            finally:
+                if call.work in ("keep", "start"):
+                    self._noted.set()
         except Exception as fault:  # noqa: BLE001 - a hook must not stop an agent
             log_failure(place, fault)
             return b""
@@ -212,7 +214,7 @@ def _alone(path: str) -> Iterator[bool]:
         QueryError: the folder belongs to another user.
     """
     folder = Path(path).parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     if not host.is_private(str(folder)):
         raise QueryError(f"{folder} can be entered by other users: the helper does not run there")
     descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from threading import Timer
 
+    from septet.hooks.calls import HookCall, HookOptions
+
 #: Maximum seconds of an answer: a program waits for its hooks.
 DEADLINE_S = 3.0
 #: Bytes of the input that are read: one more than the maximum of `septet.hooks.calls`, which is not loaded here.
@@ -56,10 +58,15 @@ def _answer(words: Sequence[str]) -> None:
 
     watchdog = _deadline(f"{options.program} {call.event}")
     try:
-        output = answer(call, options, read_once, os.getcwd())  # noqa: PTH109 - pathlib is not loaded
+        _print(answer(call, options, read_once, os.getcwd()))  # noqa: PTH109 - pathlib is not loaded
     finally:
+        # Transcripts are synced after a failure too: of a vault that was half made, for one, that is the cure.
         watchdog.cancel()
-    _print(output)
+        _go_on(call, options)
+
+
+def _go_on(call: HookCall, options: HookOptions) -> None:
+    """Sync noted transcripts, here or in another process, and start the helper for the next calls."""
     if options.waits:
         from septet.hooks.keeping import sync_pending
 
@@ -77,9 +84,12 @@ def _print(output: bytes) -> None:
 
 
 def _has_helper() -> bool:
+    """Return True if the helper can run here."""
     from septet.hooks.reaching import socket_path
+    from septet.system.host import host
 
-    return socket_path(os.environ) is not None
+    folder = os.path.dirname(socket_path(os.environ) or "")  # noqa: PTH120 - pathlib is not loaded
+    return bool(folder) and (host.is_private(folder) or not os.path.lexists(folder))
 
 
 def _deadline(place: str) -> Timer:
