@@ -127,6 +127,30 @@ def test_only_the_transcript_of_the_session_is_read(hooked):
         assert {entry.title for entry in vault.entries(limit=9)} == {"abc123.jsonl"}
 
 
+def test_a_session_gets_of_its_own_conversation_only_what_was_compacted(hooked):
+    path = transcript(hooked.transcript)
+    same = {"session_id": "s", "transcript_path": str(path), "cwd": str(hooked.home)}
+    asks = same | {"hook_event_name": "UserPromptSubmit", "prompt": "What is the staging database called?"}
+    hooked.call(same | {"hook_event_name": "SessionEnd"}, "--wait")
+    assert hooked.call(asks) is None
+    assert hooked.call(asks | {"transcript_path": str(path.with_name("other.jsonl")), "session_id": "t"})
+    hooked.call(same | {"hook_event_name": "PreCompact"}, "--wait")
+    assert hooked.call(asks)
+    hooked.call(same | {"hook_event_name": "SessionStart", "source": "compact"})
+    turns = [("user", "The staging database is called hiroshige now", "2096-05-01T10:00:00Z")]
+    transcript(path, turns)
+    hooked.call(same | {"hook_event_name": "SessionEnd"}, "--wait")
+    assert hooked.call(asks) is None
+    hooked.call(same | {"hook_event_name": "SessionStart", "source": "clear"})
+    assert hooked.call(asks) is None
+
+
+def test_an_entry_that_had_no_room_is_printed_at_the_next_prompt(hooked):
+    hooked.knows(*(f"Payment service fact {n}: {'detail ' * 40}" for n in range(3)))
+    texts = [hooked.prompt("payment service", "--max-tokens", "180") for _ in range(4)]
+    assert [text is not None for text in texts] == [True, True, True, False]
+
+
 def test_a_folder_that_the_user_follows_keeps_its_options(hooked):
     path = transcript(hooked.transcript)
     hooked.knows("something")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from septet.errors import QueryError
 from septet.hooks import keeping
 from septet.hooks.calls import HookCall, HookOptions
+from septet.hooks.state import note_compaction
 from septet.service.places import default_vault, expanded
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) 
         OSError: the transcript cannot be noted.
     """
     vault = vault_of(options, folder)
-    if call.work == "keep":
+    if call.work in ("compact", "end"):
+        if call.work == "compact":
+            note_compaction(call.session)
         transcript = call.transcript
         if call.messages:
             transcript = keeping.write_transcript(options.program, call.session, call.messages)

@@ -147,7 +147,7 @@ class Helper:
             try:
                 output = answer(call, options, self._vaults.read, request.folder)
             finally:
-                if call.work in ("keep", "start"):
+                if call.work != "prompt":
                     self._noted.set()
         except Exception as fault:  # noqa: BLE001 - a hook must not stop an agent
             log_failure(place, fault)

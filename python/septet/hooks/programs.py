@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
-#: The work of a hook: ``start`` and ``prompt`` print what the vault knows, ``keep`` syncs the transcript.
-Work = Literal["start", "prompt", "keep"]
+#: The work of a hook: ``start`` and ``prompt`` print what the vault knows, ``compact`` and ``end`` sync the transcript.
+Work = Literal["start", "prompt", "compact", "end"]
 
 
 class Program(NamedTuple):
@@ -36,18 +36,19 @@ def _text(_event: str, text: str) -> Mapping[str, Any]:
 
 PROGRAMS: Mapping[str, Program] = {
     "claude-code": Program(
-        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "keep", "SessionEnd": "keep"}, _specific
+        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "compact", "SessionEnd": "end"}, _specific
     ),
     "codex": Program(
-        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "keep", "Stop": "keep"}, _specific
+        {"SessionStart": "start", "UserPromptSubmit": "prompt", "PreCompact": "compact", "Stop": "end"}, _specific
     ),
-    "cursor": Program({"sessionStart": "start", "preCompact": "keep", "sessionEnd": "keep"}, _context),
+    "cursor": Program({"sessionStart": "start", "preCompact": "compact", "sessionEnd": "end"}, _context),
     "opencode": Program(
-        {"chat.message": "prompt", "experimental.session.compacting": "keep", "session.idle": "keep"}, _text
+        {"chat.message": "prompt", "experimental.session.compacting": "compact", "session.idle": "end"}, _text
     ),
     "openclaw": Program(
         {
-            "before_prompt_build": "prompt", "before_compaction": "keep", "before_reset": "keep", "session_end": "keep",
+            "before_prompt_build": "prompt", "before_compaction": "compact",
+            "before_reset": "end", "session_end": "end",
         },
         _text,
     ),

@@ -74,7 +74,7 @@ def _go_on(call: HookCall, options: HookOptions) -> None:
     elif options.helper and _has_helper():
         # It syncs noted transcripts as well, and answers the next call.
         start_apart("hooks", "serve")
-    elif call.work in ("keep", "start"):
+    elif call.work != "prompt":
         _sync_apart()
 
 

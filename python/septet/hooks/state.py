@@ -20,6 +20,8 @@ MOST_LOG_BYTES = 64_000
 MOST_MESSAGE = 300
 #: Age at which the ids of a session are deleted, in seconds.
 FORGOTTEN_S = 14 * 86_400.0
+#: Beginning of the line of a compaction among the ids of a session.
+_COMPACTED = "\tcompacted "
 _UNSAFE = re.compile(r"[^0-9A-Za-z_-]+")
 
 
@@ -97,11 +99,28 @@ def add_ids(session_id: str, ids: list[str]) -> None:
         append(path, "".join(f"{id}\n" for id in ids).encode("utf-8", "replace"))
 
 
-def forget_ids(session_id: str) -> None:
-    """Forget the ids of a session whose context was cleared, and those of old sessions; ignore failures."""
+def note_compaction(session_id: str) -> None:
+    """Remember that the context of a session is compacted now; ignore failures."""
+    add_ids(session_id, [f"{_COMPACTED}{time.time():.3f}"])
+
+
+def compacted_at(ids: set[str]) -> float:
+    """Return the time of the last compaction in the ids of a session, epoch seconds; 0 without one."""
+    times = [id.removeprefix(_COMPACTED) for id in ids if id.startswith(_COMPACTED)]
+    return max((float(time) for time in times if time.replace(".", "", 1).isdecimal()), default=0.0)
+
+
+def forget_ids(session_id: str, *, begins: bool) -> None:
+    """Forget the ids of a session whose context was lost, and those of old sessions; ignore failures.
+
+    Args:
+        begins: True to forget its compactions as well.
+    """
     with suppress(OSError):
         if session_id:
+            compactions = [] if begins else [id for id in known_ids(session_id) if id.startswith(_COMPACTED)]
             _ids_path(session_id).unlink(missing_ok=True)
+            add_ids(session_id, compactions)
         oldest = time.time() - FORGOTTEN_S
         for path in _ids_path("_").parent.iterdir():
             if path.stat().st_mtime < oldest:

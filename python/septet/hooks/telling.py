@@ -52,14 +52,14 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
     """
     begins = call.first or call.work == "start"
     if begins and call.source in _LOST:
-        state.forget_ids(call.session)
+        state.forget_ids(call.session, begins=call.source in ("startup", "clear"))
     hits = _new(call, [*(_standing(vault) if begins else ()), *_fitting(vault, call, options)])
     if not hits:
         return b""
     from septet.model.prompt import prompt_of
 
     text = prompt_of(hits, max_tokens=options.max_tokens, citations=False, boundary=None)
-    state.add_ids(call.session, [_version(hit) for hit in hits])
+    state.add_ids(call.session, [_version(hit) for hit in hits if _is_in(hit, text)])
     value = PROGRAMS[options.program].output(call.event, text)
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
@@ -94,10 +94,11 @@ def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
     if not has_topic(query):
         return []
     results = vault.search(
-        query, mode="full", limit=MOST_HITS, where=_TRUSTED, include_memories=True,
+        query, mode="full", limit=2 * MOST_HITS, where=_TRUSTED, include_memories=True,
         min_confidence=options.min_confidence,
     )  # fmt: skip
-    return list(results)
+    own, since = _own_transcript(call), state.compacted_at(state.known_ids(call.session))
+    return [hit for hit in results if not _is_of(hit, own, since)][:MOST_HITS]
 
 
 def _last_messages(transcript: str) -> str:
@@ -126,6 +127,24 @@ def _new(call: HookCall, hits: list[Hit]) -> list[Hit]:
         if (version := _version(hit)) not in known:
             fresh.setdefault(version, hit)
     return list(fresh.values())
+
+
+def _own_transcript(call: HookCall) -> str:
+    """Return the name of the transcript of a session, empty if unknown; `write_transcript` names its own by the id."""
+    return Path(call.transcript).name if call.transcript else f"{state.safe_name(call.session)}.jsonl"
+
+
+def _is_of(hit: Hit, transcript: str, since: float) -> bool:
+    """Return True for a part of a transcript after a time: the model has that still."""
+    entry = hit.entry
+    if entry is None or entry.span is None:
+        return False
+    return Path(entry.span.path).name == transcript and entry.updated_at > since
+
+
+def _is_in(hit: Hit, text: str) -> bool:
+    """Return True if a text for the model has a hit: it may have been left out for lack of room."""
+    return json.dumps(hit.id) in text or hit.title in text
 
 
 def _version(hit: Hit) -> str:

@@ -56,8 +56,9 @@ export default definePluginEntry({
     for (const name of ["before_compaction", "before_reset", "session_end"]) {
       api.on(name, async (event, ctx) => {
         // After it the model no longer has what it was given.
-        begun.delete(ctx?.sessionId ?? ctx?.sessionKey ?? "");
-        await septet({ hook_event_name: name, transcript_path: transcriptOf(event, ctx) });
+        const session = ctx?.sessionId ?? ctx?.sessionKey ?? "";
+        begun.delete(session);
+        await septet({ hook_event_name: name, session_id: session, transcript_path: transcriptOf(event, ctx) });
       });
     }
   },
