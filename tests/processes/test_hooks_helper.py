@@ -5,9 +5,11 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import septet
 from consoles import WINDOWS
 from hook_processes import HookProcesses
 from hooked import SECRET, transcript
@@ -47,6 +49,27 @@ def test_a_hook_starts_the_helper_for_the_next_calls(hooks):
     assert pid is not None
     assert hooks.prompt(QUESTION, session="b")
     assert hooks.status()["helper"] == pid
+
+
+def test_no_module_of_the_session_s_folder_is_loaded(hooks):
+    project = hooks.home / "project"
+    project.mkdir()
+    for name in ("json", "numpy", "septet", "sqlite3"):
+        (project / f"{name}.py").write_text(f"open({str(hooks.home / 'loaded')!r}, 'w').close()\n")
+    script = Path(sys.executable).with_name("septet")
+    if not script.is_file():
+        pytest.skip("the command is not installed")
+    asks = [str(script), "hooks", "run", "claude-code"]
+    for options in ([], ["--no-helper"]):
+        environment = hooks.environment | {"PYTHONPATH": str(Path(septet.__file__).parents[1])}
+        raw = RAW % len(options)
+        done = subprocess.run([*asks, *options], input=raw, capture_output=True, env=environment, cwd=project)
+        assert b"Ann" in done.stdout
+    hooks.until(hooks.socket)
+    path = transcript(project / "sessions" / "abc.jsonl")
+    hooks.run({"hook_event_name": "SessionEnd", "transcript_path": str(path)})
+    hooks.until(lambda: list((hooks.state / "pending").iterdir()) == [])
+    assert not (hooks.home / "loaded").exists()
 
 
 def test_a_hook_without_a_helper_starts_none(hooks):

@@ -37,3 +37,9 @@ def test_any_other_environment_is_started_as_it_is(cached, monkeypatch, tmp_path
     monkeypatch.setattr(sys, "prefix", str(tmp_path_factory.mktemp("kept")))
     monkeypatch.setenv("UV", "/opt/uv")
     assert command("mcp") == alone
+
+
+def test_without_the_script_no_module_of_the_working_directory_is_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    alone = ["-P"] if sys.version_info >= (3, 11) else []
+    assert command("cli") == [str(tmp_path / "python"), *alone, "-m", "septet"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from septet.vault import Vault
 
 #: Seconds without a call after which the helper ends.
-IDLE_S = 900.0
+IDLE_S = 1_800.0
 #: Seconds between two looks at its end.
 LOOK_S = 5.0
 #: Maximum number of open vaults.

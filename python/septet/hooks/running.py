@@ -120,7 +120,12 @@ def start_apart(*words: str) -> None:
     """Start ``septet`` as a process of its own, which neither the program nor this process waits for (`OSError`)."""
     import subprocess
 
+    import septet
     from septet.system.session import session
 
     quiet = subprocess.DEVNULL
-    subprocess.Popen([sys.executable, "-m", "septet", *words], stdin=quiet, stdout=quiet, stderr=quiet, **session.APART)
+    # Python loads modules from its working directory first, and that of the session may be anybody's project.
+    folder = os.path.dirname(os.path.dirname(septet.__file__))  # noqa: PTH120 - pathlib is not loaded
+    subprocess.Popen(
+        [sys.executable, "-m", "septet", *words], cwd=folder, stdin=quiet, stdout=quiet, stderr=quiet, **session.APART
+    )

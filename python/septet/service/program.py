@@ -30,4 +30,7 @@ def command(extra: str) -> list[str]:
         return again
     names = (Path(sys.executable).with_name(f"septet{ending}") for ending in ("", ".exe"))
     beside = next((path for path in names if path.is_file()), None)
-    return [str(beside.absolute())] if beside is not None else [str(Path(sys.executable).absolute()), "-m", "septet"]
+    if beside is not None:
+        return [str(beside.absolute())]
+    # Programs start it in a folder that may be anybody's project: `-P` loads no module from there.
+    return [str(Path(sys.executable).absolute()), *["-P"] * (sys.version_info >= (3, 11)), "-m", NAME]
