@@ -62,9 +62,9 @@ class HookProcesses:
         printed = self.run(fields, *options)
         return printed and printed["hookSpecificOutput"]["additionalContext"]
 
-    def helper(self, idle_s: float = 60.0) -> subprocess.Popen:
-        """Start the helper, and wait until it listens."""
-        code = f"import sys; from septet.hooks.helper import serve; sys.exit(not serve({idle_s}))"
+    def helper(self, idle_s: float = 60.0, code: str = "") -> subprocess.Popen:
+        """Start the helper, or other code in its place, and wait until it listens."""
+        code = code or f"import sys; from septet.hooks.helper import serve; sys.exit(not serve({idle_s}))"
         process = subprocess.Popen([sys.executable, "-c", code], env=self.environment, cwd=self.home)
         self._helpers.append(process)
         self.until(lambda: process.poll() is not None or self.socket() is not None)

@@ -198,6 +198,18 @@ def test_settings_that_another_program_changes_in_between_are_not_overwritten(se
     assert path.read_text() == '{"theirs": 1}\n'
 
 
+@pytest.mark.parametrize("program", ["claude-code", "openclaw"])
+def test_without_a_place_for_its_record_nothing_is_changed(septet, path, program):
+    data = septet.home / ".local" / "share" / "septet"
+    data.mkdir(parents=True)
+    (data / "hooks").write_text("a file in the way")
+    path.write_text("{}\n")
+    code, out, err = septet("hooks", "install", program)
+    assert (code, out) == (3, "") and "hooks" in err
+    assert path.read_text() == "{}\n" and list(path.parent.iterdir()) == [path]
+    assert not (septet.home / ".openclaw").exists()
+
+
 def test_the_settings_of_a_project_name_its_vault(septet, monkeypatch):
     project = septet.home / "my project"
     project.mkdir()

@@ -85,6 +85,38 @@ def test_the_helper_ends_by_itself_and_removes_its_socket(hooks):
     assert hooks.prompt(QUESTION, "--no-helper")
 
 
+#: A helper of other code, and one whose code is replaced while it runs.
+OLDER = """
+import sys
+from septet.hooks import helper, reaching
+reaching.identity = lambda: "of an older version"
+sys.exit(not helper.serve())
+"""
+UPGRADED = """
+import threading
+from septet.hooks import helper, reaching
+helper.LOOK_S = 0.05
+threading.Timer(0.5, lambda: setattr(reaching, "identity", lambda: "of a newer version")).start()
+assert helper.serve()
+"""
+
+
+def test_a_helper_of_another_version_is_not_asked(hooks):
+    older = hooks.helper(code=OLDER)
+    assert older.poll() is None
+    old = hooks.socket()
+    assert hooks.status()["helper"] is None
+    assert hooks.prompt(QUESTION)
+    hooks.until(lambda: len(list(old.parent.glob("*.sock"))) == 2)
+    assert hooks.status()["helper"] not in (None, older.pid)
+
+
+def test_a_helper_whose_code_is_replaced_ends(hooks):
+    upgraded = hooks.helper(code=UPGRADED)
+    assert upgraded.wait(timeout=30) == 0
+    assert hooks.socket() is None
+
+
 def test_a_second_helper_leaves_the_first_alone(hooks):
     first = hooks.helper()
     second = hooks.start("serve")
