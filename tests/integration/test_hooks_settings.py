@@ -96,7 +96,7 @@ def test_hooks_are_added_and_taken_out_to_the_byte(septet, path, text):
     hooks = plain(after.decode())["hooks"]
     for event in EVENTS:
         (handler,) = hooks[event][-1]["hooks"]
-        assert handler["command"].endswith(f" hooks run claude-code --vault {septet.home / 'v.db'}")
+        assert handler["command"].endswith(f" hooks run claude-code --vault {(septet.home / 'v.db').as_posix()}")
         assert handler["type"] == "command"
     before = plain(text)
     for name in before.keys() - {"hooks"}:
@@ -154,7 +154,7 @@ def test_other_options_replace_the_hooks(septet, path):
     septet("hooks", "install", "claude-code")
     septet("hooks", "install", "claude-code", "--vault", "other.db", "--max-tokens", "300", "--min-confidence", "0.8")
     (group,) = json.loads(path.read_text())["hooks"]["SessionStart"]
-    wanted = f"--vault {septet.home / 'other.db'} --max-tokens 300 --min-confidence 0.8"
+    wanted = f"--vault {(septet.home / 'other.db').as_posix()} --max-tokens 300 --min-confidence 0.8"
     assert group["hooks"][0]["command"].endswith(wanted)
     septet("hooks", "uninstall", "claude-code")
     assert path.read_text() == text
@@ -216,7 +216,7 @@ def test_the_settings_of_a_project_name_its_vault(septet, monkeypatch):
     monkeypatch.delenv("SEPTET_VAULT")
     assert septet("hooks", "install", "claude-code", "--project", str(project))[0] == 0
     (group,) = json.loads((project / ".claude" / "settings.local.json").read_text())["hooks"]["PreCompact"]
-    assert f"{project / '.septet' / 'vault.db'}" in group["hooks"][0]["command"].replace("'", "")
+    assert (project / ".septet" / "vault.db").as_posix() in group["hooks"][0]["command"]
     assert septet("hooks", "status", "--project", str(project))[1].count("hooks run claude-code") == 1
     assert septet("hooks", "uninstall", "claude-code", "--project", str(project))[0] == 0
 
