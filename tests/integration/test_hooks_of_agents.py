@@ -1,6 +1,7 @@
 """Hooks of agents: what the vault knows at a prompt, nothing where nothing fits, and failures that stop no agent."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -202,6 +203,35 @@ def test_a_start_that_fails_syncs_all_the_same(hooked):
     assert hooked.apart == [("hooks", "sync")] * 2 and "NotAVault" in hooked.failures()[0]
     assert keeping.sync_pending() == 0
     assert hooked.prompt("What is the staging database called?")
+
+
+@pytest.mark.parametrize("odd", ["\ud800", "\0", "\u202e", "\x1b[31m", '"AND', "tag:x -who (", "\ufeff"], ids=ascii)
+def test_a_prompt_of_odd_characters_is_answered(hooked, odd):
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt(f"{odd} who reviews the payment service {odd}")
+    assert hooked.failures() == []
+
+
+def test_ids_and_paths_of_odd_characters_are_no_failure(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    for session in ("../../etc", "\ud800", "a\0b", "x" * 5_000):
+        assert hooked.prompt("who reviews the payment service", session=session)
+        assert hooked.prompt("who reviews the payment service", session=session) is None
+    assert {path.parent for path in (state.folder() / "sessions").iterdir()} == {state.folder() / "sessions"}
+    start = {"hook_event_name": "SessionStart", "session_id": "t", "source": "resume"}
+    for path in ("\0", "\ud800", "/nowhere", str(hooked.home)):
+        assert hooked.call(start | {"transcript_path": path, "cwd": path}) is None
+    assert hooked.failures() == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder that is in use cannot be deleted there")
+def test_a_working_folder_that_was_deleted_costs_no_answer(hooked, tmp_path, monkeypatch):
+    hooked.knows("Ann reviews changes of the payment service")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert hooked.prompt("who reviews the payment service")
+    assert hooked.failures() == []
 
 
 WRONG_INPUTS = {

@@ -57,12 +57,20 @@ def socket_path(environment: Mapping[str, str]) -> str | None:
     return path if len(os.fsencode(path)) <= _MOST_PATH else None
 
 
+def working_folder() -> str:
+    """Return the working directory; the root folder if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - pathlib is not loaded
+    except OSError:
+        return os.sep
+
+
 def ask(words: Sequence[str], raw: bytes) -> bytes | None:
     """Return the output of a hook from the helper; None if there is none, or it does not answer in time."""
     path = socket_path(os.environ)
     if path is None or not host.is_private(os.path.dirname(path)):  # noqa: PTH120 - pathlib is not loaded
         return None
-    texts = [os.getcwd(), os.environ.get("SEPTET_VAULT", ""), *words]  # noqa: PTH109 - pathlib is not loaded
+    texts = [working_folder(), os.environ.get("SEPTET_VAULT", ""), *words]
     head = "\0".join(texts).encode("utf-8", "surrogateescape")
     with suppress(OSError), host.user_socket() as connection:
         connection.settimeout(WAIT_S)

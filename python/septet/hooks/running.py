@@ -55,10 +55,11 @@ def _answer(words: Sequence[str]) -> None:
     if call.work is None:
         return
     from septet.hooks.answering import answer, read_once
+    from septet.hooks.reaching import working_folder
 
     watchdog = _deadline(f"{options.program} {call.event}")
     try:
-        _print(answer(call, options, read_once, os.getcwd()))  # noqa: PTH109 - pathlib is not loaded
+        _print(answer(call, options, read_once, working_folder()))
     finally:
         # Transcripts are synced after a failure too: of a vault that was half made, for one, that is the cure.
         watchdog.cancel()

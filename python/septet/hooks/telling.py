@@ -106,7 +106,8 @@ def _last_messages(transcript: str) -> str:
     from septet.files.transcripts import hear
 
     messages: list[str] = []
-    with suppress(OSError), Path(transcript).open("rb") as file:
+    # No path of a file is a `ValueError`.
+    with suppress(OSError, ValueError), Path(transcript).open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL_BYTES))
         for line in reversed(file.read(TAIL_BYTES).split(b"\n")):
