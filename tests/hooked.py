@@ -45,6 +45,8 @@ class Hooked:
         self.transcript = home / ".claude" / "projects" / "app" / "abc123.jsonl"
         # No process of the test's is left behind.
         monkeypatch.setattr(running, "start_apart", lambda *words: self.apart.append(words))
+        # A hook that is late ends its process, which here is that of the tests.
+        monkeypatch.setattr(running, "DEADLINE_S", 600.0)
         self.apart: list[tuple[str, ...]] = []
 
     def knows(self, *memories: str, **options) -> None:

@@ -235,6 +235,7 @@ def test_the_status_shows_programs_waiting_transcripts_and_failures(septet, path
     event = {"hook_event_name": "SessionEnd", "transcript_path": str(transcript)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("septet.hooks.running.start_apart", lambda *words: None)
+        patch.setattr("septet.hooks.running.DEADLINE_S", 600.0)
         septet("hooks", "run", "claude-code", stdin=json.dumps(event))
     code, out, _ = septet("hooks", "status")
     assert code == 0

@@ -192,6 +192,21 @@ def test_a_folder_that_others_can_enter_is_not_used(hooks):
     (hooks.sockets / "septet").chmod(0o700)
 
 
+def test_an_answer_that_takes_too_long_is_given_up(hooks):
+    code = (
+        "import sys; from septet.hooks import running, telling, state; import time\n"
+        "running.DEADLINE_S = 0.2\n"
+        "telling.output_of = lambda *arguments: time.sleep(60)\n"
+        "running.run(['claude-code', '--no-helper'])\n"
+    )
+    command, environment = [sys.executable, "-c", code], hooks.environment
+    begun = time.monotonic()
+    done = subprocess.run(command, input=RAW % 0, capture_output=True, env=environment, cwd=hooks.home)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert time.monotonic() - begun < 30
+    assert "UserPromptSubmit: no answer within 0.2 s" in hooks.failures()
+
+
 def test_the_socket_is_the_user_s_alone(hooks):
     hooks.helper()
     assert (hooks.sockets / "septet").stat().st_mode & 0o777 == 0o700
