@@ -10,6 +10,9 @@ import pytest
 from hooked import SECRET, Hooked, transcript
 from septet import Vault
 from septet.hooks import keeping, state
+from septet.hooks.answering import vault_of
+from septet.hooks.calls import HookOptions
+from septet.service.places import default_vault
 
 
 @pytest.fixture
@@ -217,7 +220,7 @@ def test_ids_and_paths_of_odd_characters_are_no_failure(hooked):
     for session in ("../../etc", "\ud800", "a\0b", "x" * 5_000):
         assert hooked.prompt("who reviews the payment service", session=session)
         assert hooked.prompt("who reviews the payment service", session=session) is None
-    assert {path.parent for path in (state.folder() / "sessions").iterdir()} == {state.folder() / "sessions"}
+    assert {path.parent for path in Path(state.folder(), "sessions").iterdir()} == {Path(state.folder(), "sessions")}
     start = {"hook_event_name": "SessionStart", "session_id": "t", "source": "resume"}
     for path in ("\0", "\ud800", "/nowhere", str(hooked.home)):
         assert hooked.call(start | {"transcript_path": path, "cwd": path}) is None
@@ -262,6 +265,10 @@ def test_an_unknown_event_gets_nothing_and_is_no_failure(hooked):
     assert hooked.failures() == []
 
 
+def test_the_default_vault_is_that_of_the_other_commands(hooked):
+    assert vault_of(HookOptions("codex"), "/anywhere") == str(default_vault()) == str(hooked.vault)
+
+
 def test_a_missing_vault_gets_nothing_and_is_not_made(hooked):
     assert hooked.prompt("who reviews the payment service") is None
     assert hooked.failures() == [] and not hooked.vault.exists()
@@ -301,8 +308,8 @@ def test_a_path_that_is_no_transcript_is_logged(hooked, path):
 def test_the_log_is_bounded_and_keeps_its_newest_lines(hooked):
     for n in range(600):
         state.log_failure("claude-code", f"failure {n} {'x' * 400}")
-    lines = state.log_path().read_text().splitlines()
-    assert state.log_path().stat().st_size <= state.MOST_LOG_BYTES
+    lines = Path(state.log_path()).read_text().splitlines()
+    assert Path(state.log_path()).stat().st_size <= state.MOST_LOG_BYTES
     assert "failure 599 " in lines[-1] and len(lines) > 50
     assert all(len(line) < 400 for line in lines)
 

@@ -288,21 +288,26 @@ def test_a_stopped_helper_that_is_continued_still_answers(hooks):
 UNUSED = "json pathlib logging subprocess threading typer click numpy sqlite3 septet._core septet.vault".split()
 
 
-def test_a_hook_that_the_helper_answers_loads_next_to_nothing(hooks):
+#: Modules that a hook by itself does without, beside those of a search (`test_cold_start.py`).
+ALONE = "pathlib urllib.parse ipaddress hashlib secrets shlex subprocess typer septet.service septet.embedding".split()
+
+
+@pytest.mark.parametrize("options", [[], ["--no-helper"]], ids=["helper", "alone"])
+def test_a_hook_loads_no_more_than_its_answer_needs(hooks, options):
     hooks.helper()
     code = (
         "import os, sys; end = os._exit\n"
         "def ended(code):\n"
         "    print(' '.join(sorted(sys.modules)), file=sys.stderr, flush=True); end(code)\n"
         "os._exit = ended\n"
-        "sys.argv = ['septet', 'hooks', 'run', 'claude-code']\n"
+        "sys.argv = ['septet', 'hooks', 'run', 'claude-code', *sys.argv[1:]]\n"
         "from septet.cli import main; main()\n"
     )
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, *options]
     done = subprocess.run(
         command, input=RAW % 0, capture_output=True, env=hooks.environment, cwd=hooks.home, check=True
     )
     assert b"Ann" in done.stdout
     loaded = set(done.stderr.decode().split())
     assert "septet.hooks.reaching" in loaded
-    assert loaded & set(UNUSED) == set()
+    assert loaded & set(ALONE if options else UNUSED) == set()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from septet.errors import QueryError
-from septet.hooks import keeping
 from septet.hooks.calls import HookCall, HookOptions
 from septet.hooks.state import note_compaction
-from septet.service.places import default_vault, expanded
+from septet.system.host import host
 
 if TYPE_CHECKING:
     from septet.vault import Vault
@@ -26,11 +25,12 @@ def vault_of(options: HookOptions, folder: str) -> str:
         QueryError: it is on a server.
     """
     if options.vault is None:
-        return str(default_vault())
+        # That of `septet.service.places`, whose module needs pathlib.
+        return os.path.join(host.data_folder(), "vault.db")
     # The scheme of an address alone: its module is large.
     if "://" in options.vault:
         raise QueryError("hooks require a vault in a file")
-    return str(Path(folder) / expanded(Path(options.vault)))
+    return os.path.join(folder, os.path.expanduser(options.vault))
 
 
 def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) -> bytes:
@@ -42,6 +42,8 @@ def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) 
     """
     vault = vault_of(options, folder)
     if call.work in ("compact", "end"):
+        from septet.hooks import keeping
+
         if call.work == "compact":
             note_compaction(call.session)
         transcript = call.transcript
@@ -64,7 +66,7 @@ def read_once(vault: str, work: Callable[[Vault], bytes]) -> bytes:
     Raises:
         SeptetError: it cannot be opened.
     """
-    if not Path(vault).exists():
+    if not os.path.exists(vault):
         return b""
     from septet.vault import Vault
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from septet.errors import QueryError
@@ -132,7 +132,7 @@ def call_of(raw: bytes, program: Program) -> HookCall:
     messages = fields.get("messages") if isinstance(fields.get("messages"), list) else []
     first = fields.get("first") is True
     if transcript.startswith("~"):
-        transcript = str(Path(transcript).expanduser())
+        transcript = os.path.expanduser(transcript)
     work = program.events.get(event)
     return HookCall(event, work, session, transcript, prompt, folder, source, first, messages or [])
 

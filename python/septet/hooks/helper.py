@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from septet.errors import QueryError, SeptetError
 from septet.hooks import keeping, reaching
@@ -34,6 +34,22 @@ LOOK_S = 5.0
 MOST_VAULTS = 4
 #: Maximum seconds of a connection.
 _CONNECTION_S = 10.0
+
+
+class HelperRequest(NamedTuple):
+    """A call of a hook, as the helper receives it.
+
+    Attributes:
+        folder: the working directory of the caller.
+        vault: ``SEPTET_VAULT`` of the caller.
+        words: its command line after ``septet hooks run``.
+        raw: its standard input.
+    """
+
+    folder: str
+    vault: str
+    words: list[str]
+    raw: bytes
 
 
 class OpenVaults:
@@ -129,7 +145,7 @@ class Helper:
         try:
             with suppress(OSError), connection:
                 connection.settimeout(_CONNECTION_S)
-                request = reaching.received(connection, MOST_INPUT)
+                request = _received(connection, MOST_INPUT)
                 if request is not None:
                     connection.sendall(reaching.ANSWERED + self._output(request))
         finally:
@@ -137,7 +153,7 @@ class Helper:
                 self._running -= 1
                 self._last = time.monotonic()
 
-    def _output(self, request: reaching.HelperRequest) -> bytes:
+    def _output(self, request: HelperRequest) -> bytes:
         place = request.words[0] if request.words else "hooks"
         if request.words == ["status"]:
             return str(os.getpid()).encode()
@@ -235,3 +251,29 @@ def _warm_up() -> None:
         hits = vault.search("memory", mode="full", include_memories=True, min_confidence=0.0)
         prompt_of(list(hits))
     telling.has_topic("memory")
+
+
+def _received(connection: socket.socket, most: int) -> HelperRequest | None:
+    """Return the request of a connection; None for another protocol or a malformed one.
+
+    Args:
+        most: maximum bytes of the input; a longer one is cut after one byte more.
+
+    Raises:
+        OSError: the connection ended.
+    """
+    start = _exactly(connection, len(reaching.PROTOCOL) + 4)
+    size = int.from_bytes(start[-4:], "big")
+    if not start.startswith(reaching.PROTOCOL) or size > reaching.MOST_HEAD:
+        return None
+    texts = _exactly(connection, size).decode("utf-8", "surrogateescape").split("\0")
+    if len(texts) < 2:
+        return None
+    return HelperRequest(texts[0], texts[1], texts[2:], reaching.read_all(connection, most + 1))
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < count and (part := connection.recv(count - len(parts))):
+        parts += part
+    return bytes(parts)

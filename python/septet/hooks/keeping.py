@@ -88,7 +88,7 @@ def write_transcript(program: str, session: str, messages: list[Any]) -> str:
             "message": {"role": message.get("role"), "content": content},
         }
         lines.append(json.dumps(line, ensure_ascii=True) + "\n")
-    path = state.folder() / "transcripts" / program / f"{state.safe_name(session)}{TRANSCRIPT}"
+    path = Path(state.folder(), "transcripts", program, f"{state.safe_name(session)}{TRANSCRIPT}")
     whole = "".join(lines).encode()
     before = path.read_bytes() if path.exists() else b""
     if before and whole.startswith(before):
@@ -187,7 +187,7 @@ def _write(item: Pending) -> None:
 
 
 def _folder() -> Path:
-    return state.folder() / "pending"
+    return Path(state.folder(), "pending")
 
 
 def _file_of(transcript: str, vault: str) -> Path:

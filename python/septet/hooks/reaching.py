@@ -6,7 +6,6 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 from zlib import crc32
 
 import septet
@@ -21,30 +20,14 @@ WAIT_S = 1.0
 #: Maximum bytes of the path of a socket, of all systems.
 _MOST_PATH = 100
 #: Maximum bytes of the part of a request before the input.
-_MOST_HEAD = 65_536
+MOST_HEAD = 65_536
 #: Variables that choose the folders of a user: another home has another helper.
 _HOMES = ("HOME", "XDG_DATA_HOME")
 
 
-class HelperRequest(NamedTuple):
-    """A call of a hook, as the helper receives it.
-
-    Attributes:
-        folder: the working directory of the caller.
-        vault: ``SEPTET_VAULT`` of the caller.
-        words: its command line after ``septet hooks run``.
-        raw: its standard input.
-    """
-
-    folder: str
-    vault: str
-    words: list[str]
-    raw: bytes
-
-
 def identity() -> str:
     """Return the identity of the installed code: another version on the same path has another one."""
-    about = os.stat(septet.__file__)  # noqa: PTH116 - pathlib is not loaded
+    about = os.stat(septet.__file__)
     return f"{about.st_dev}-{about.st_ino}-{about.st_mtime_ns}"
 
 
@@ -60,7 +43,7 @@ def socket_path(environment: Mapping[str, str]) -> str | None:
 def working_folder() -> str:
     """Return the working directory; the root folder if it was deleted."""
     try:
-        return os.getcwd()  # noqa: PTH109 - pathlib is not loaded
+        return os.getcwd()
     except OSError:
         return os.sep
 
@@ -68,7 +51,7 @@ def working_folder() -> str:
 def ask(words: Sequence[str], raw: bytes) -> bytes | None:
     """Return the output of a hook from the helper; None if there is none, or it does not answer in time."""
     path = socket_path(os.environ)
-    if path is None or not host.is_private(os.path.dirname(path)):  # noqa: PTH120 - pathlib is not loaded
+    if path is None or not host.is_private(os.path.dirname(path)):
         return None
     texts = [working_folder(), os.environ.get("SEPTET_VAULT", ""), *words]
     head = "\0".join(texts).encode("utf-8", "surrogateescape")
@@ -77,39 +60,14 @@ def ask(words: Sequence[str], raw: bytes) -> bytes | None:
         connection.connect(path)
         connection.sendall(PROTOCOL + len(head).to_bytes(4, "big") + head + raw)
         connection.shutdown(socket.SHUT_WR)
-        answer = _all(connection)
+        answer = read_all(connection)
         if answer.startswith(ANSWERED):
             return answer[1:]
     return None
 
 
-def received(connection: socket.socket, most: int) -> HelperRequest | None:
-    """Return the request of a connection; None for another protocol or a malformed one.
-
-    Args:
-        most: maximum bytes of the input; a longer one is cut after one byte more.
-
-    Raises:
-        OSError: the connection ended.
-    """
-    start = _exactly(connection, len(PROTOCOL) + 4)
-    size = int.from_bytes(start[-4:], "big")
-    if not start.startswith(PROTOCOL) or size > _MOST_HEAD:
-        return None
-    texts = _exactly(connection, size).decode("utf-8", "surrogateescape").split("\0")
-    if len(texts) < 2:
-        return None
-    return HelperRequest(texts[0], texts[1], texts[2:], _all(connection, most + 1))
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < count and (part := connection.recv(count - len(parts))):
-        parts += part
-    return bytes(parts)
-
-
-def _all(connection: socket.socket, most: int = 1 << 30) -> bytes:
+def read_all(connection: socket.socket, most: int = 1 << 30) -> bytes:
+    """Return what a connection sends until its end, at most a number of bytes (`OSError`)."""
     parts = bytearray()
     while len(parts) < most and (part := connection.recv(min(1 << 20, most - len(parts)))):
         parts += part

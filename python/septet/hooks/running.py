@@ -89,7 +89,7 @@ def _has_helper() -> bool:
     from septet.hooks.reaching import socket_path
     from septet.system.host import host
 
-    folder = os.path.dirname(socket_path(os.environ) or "")  # noqa: PTH120 - pathlib is not loaded
+    folder = os.path.dirname(socket_path(os.environ) or "")
     return bool(folder) and (host.is_private(folder) or not os.path.lexists(folder))
 
 
@@ -126,7 +126,7 @@ def start_apart(*words: str) -> None:
 
     quiet = subprocess.DEVNULL
     # Python loads modules from its working directory first, and that of the session may be anybody's project.
-    folder = os.path.dirname(os.path.dirname(septet.__file__))  # noqa: PTH120 - pathlib is not loaded
+    folder = os.path.dirname(os.path.dirname(septet.__file__))
     subprocess.Popen(
         [sys.executable, "-m", "septet", *words], cwd=folder, stdin=quiet, stdout=quiet, stderr=quiet, **session.APART
     )

@@ -103,7 +103,7 @@ class SettingsFile:
     @property
     def _record(self) -> Path:
         key = crc32(os.path.realpath(self.path).encode("utf-8", "surrogatepass"))
-        return state.folder() / "settings" / f"{self._program}-{key:08x}.json"
+        return Path(state.folder(), "settings", f"{self._program}-{key:08x}.json")
 
     def _removed(self, text: str | None) -> tuple[str | None, bool]:
         """Return a text without the entries of Septet, None for no file; and True if it is as before them."""

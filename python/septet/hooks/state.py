@@ -9,10 +9,13 @@ import os
 import re
 import time
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from septet.errors import printable
-from septet.system.session import session
+from septet.system.host import host
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Maximum bytes of the log; at this size its older half is dropped.
 MOST_LOG_BYTES = 64_000
@@ -25,14 +28,14 @@ _COMPACTED = "\tcompacted "
 _UNSAFE = re.compile(r"[^0-9A-Za-z_-]+")
 
 
-def folder() -> Path:
+def folder() -> str:
     """Return the folder: ``hooks`` in the folder of the user's data."""
-    return session.data_folder() / "hooks"
+    return os.path.join(host.data_folder(), "hooks")
 
 
-def log_path() -> Path:
+def log_path() -> str:
     """Return the log of failures."""
-    return folder() / "failures.log"
+    return os.path.join(folder(), "failures.log")
 
 
 def log_failure(place: str, fault: BaseException | str) -> None:
@@ -42,8 +45,8 @@ def log_failure(place: str, fault: BaseException | str) -> None:
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {place}: {text}\n".encode("utf-8", "replace")
     with suppress(OSError):
         path = log_path()
-        _make(path.parent)
-        if path.exists() and path.stat().st_size + len(line) > MOST_LOG_BYTES:
+        _make_parent(path)
+        if os.path.exists(path) and os.path.getsize(path) + len(line) > MOST_LOG_BYTES:
             _drop_half(path)
         append(path, line)
 
@@ -51,13 +54,13 @@ def log_failure(place: str, fault: BaseException | str) -> None:
 def last_failures(most: int) -> list[str]:
     """Return the last lines of the log, oldest first."""
     try:
-        lines = log_path().read_text("utf-8", "replace").splitlines()
+        lines = _read(log_path()).splitlines()
     except OSError:
         return []
     return lines[-most:]
 
 
-def append(path: Path, line: bytes) -> None:
+def append(path: str | Path, line: bytes) -> None:
     """Append to a private file in one write, so that lines of several processes do not mix (`OSError`)."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -66,15 +69,17 @@ def append(path: Path, line: bytes) -> None:
         os.close(descriptor)
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace(path: str | Path, content: bytes) -> None:
     """Write a private file as a whole, by renaming (`OSError`)."""
-    _make(path.parent)
-    part = path.with_name(f".{path.name}-{os.urandom(6).hex()}")
+    _make_parent(path)
+    place, name = os.path.split(path)
+    part = os.path.join(place, f".{name}-{os.urandom(6).hex()}")
     try:
         append(part, content)
-        part.replace(path)
+        os.replace(part, path)
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(part)
 
 
 def safe_name(text: str) -> str:
@@ -85,7 +90,7 @@ def safe_name(text: str) -> str:
 def known_ids(session_id: str) -> set[str]:
     """Return the versions of entries that were printed in a session."""
     with suppress(OSError):
-        return set(_ids_path(session_id).read_text("utf-8", "replace").splitlines()) if session_id else set()
+        return set(_read(_ids_path(session_id)).splitlines()) if session_id else set()
     return set()
 
 
@@ -95,7 +100,7 @@ def add_ids(session_id: str, ids: list[str]) -> None:
         return
     with suppress(OSError):
         path = _ids_path(session_id)
-        _make(path.parent)
+        _make_parent(path)
         append(path, "".join(f"{id}\n" for id in ids).encode("utf-8", "replace"))
 
 
@@ -119,22 +124,29 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
     with suppress(OSError):
         if session_id:
             compactions = [] if begins else [id for id in known_ids(session_id) if id.startswith(_COMPACTED)]
-            _ids_path(session_id).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(_ids_path(session_id))
             add_ids(session_id, compactions)
         oldest = time.time() - FORGOTTEN_S
-        for path in _ids_path("_").parent.iterdir():
-            if path.stat().st_mtime < oldest:
-                path.unlink(missing_ok=True)
+        for item in os.scandir(os.path.dirname(_ids_path("_"))):
+            if item.stat().st_mtime < oldest:
+                os.unlink(item.path)
 
 
-def _ids_path(session_id: str) -> Path:
-    return folder() / "sessions" / safe_name(session_id)
+def _ids_path(session_id: str) -> str:
+    return os.path.join(folder(), "sessions", safe_name(session_id))
 
 
-def _make(place: Path) -> None:
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
-def _drop_half(path: Path) -> None:
-    newest = path.read_bytes()[-MOST_LOG_BYTES // 2 :]
+def _make_parent(path: str | Path) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+
+
+def _drop_half(path: str) -> None:
+    with open(path, "rb") as file:
+        newest = file.read()[-MOST_LOG_BYTES // 2 :]
     replace(path, newest.partition(b"\n")[2])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from septet.hooks import state
@@ -90,7 +90,7 @@ def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
     query = query_of(call.prompt)
     if call.work == "start":
         query = _last_messages(call.transcript) if call.source in ("compact", "resume") else ""
-        query = query or " ".join(_WORD.findall(Path(call.folder).name.replace("_", " ")))
+        query = query or " ".join(_WORD.findall(os.path.basename(call.folder.rstrip("/\\")).replace("_", " ")))
     if not has_topic(query):
         return []
     results = vault.search(
@@ -107,7 +107,7 @@ def _last_messages(transcript: str) -> str:
 
     messages: list[str] = []
     # No path of a file is a `ValueError`.
-    with suppress(OSError, ValueError), Path(transcript).open("rb") as file:
+    with suppress(OSError, ValueError), open(transcript, "rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL_BYTES))
         for line in reversed(file.read(TAIL_BYTES).split(b"\n")):
@@ -132,7 +132,7 @@ def _new(call: HookCall, hits: list[Hit]) -> list[Hit]:
 
 def _own_transcript(call: HookCall) -> str:
     """Return the name of the transcript of a session, empty if unknown; `write_transcript` names its own by the id."""
-    return Path(call.transcript).name if call.transcript else f"{state.safe_name(call.session)}.jsonl"
+    return os.path.basename(call.transcript) if call.transcript else f"{state.safe_name(call.session)}.jsonl"
 
 
 def _is_of(hit: Hit, transcript: str, since: float) -> bool:
@@ -140,7 +140,7 @@ def _is_of(hit: Hit, transcript: str, since: float) -> bool:
     entry = hit.entry
     if entry is None or entry.span is None:
         return False
-    return Path(entry.span.path).name == transcript and entry.updated_at > since
+    return entry.span.path.rpartition("/")[2] == transcript and entry.updated_at > since
 
 
 def _is_in(hit: Hit, text: str) -> bool:

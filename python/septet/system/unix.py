@@ -99,6 +99,12 @@ def lock_bytes(file: IO[bytes], start: int, count: int) -> None:
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, count, start)
 
 
+def data_folder() -> str:
+    """Return the folder of a user's data: ``$XDG_DATA_HOME/septet``; a relative path in it is ignored."""
+    named = os.environ.get("XDG_DATA_HOME", "")
+    return f"{named if os.path.isabs(named) else os.path.expanduser('~/.local/share')}/septet"
+
+
 def runtime_folder() -> str | None:
     """Return the folder for sockets of the user: below ``$XDG_RUNTIME_DIR``, else below that for temporary files."""
     named = os.environ.get("XDG_RUNTIME_DIR", "")

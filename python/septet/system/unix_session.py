@@ -13,6 +13,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from septet.system import unix
+
 assert sys.platform != "win32"
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def words(command: str) -> list[str]:
 
 def data_folder() -> Path:
     """Return the folder of a user's data: ``$XDG_DATA_HOME/septet``."""
-    return _base("XDG_DATA_HOME", ".local/share")
+    return Path(unix.data_folder())
 
 
 def cache_folder() -> Path:

@@ -129,6 +129,13 @@ def lock_bytes(file: IO[bytes], start: int, count: int) -> None:
     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, count)
 
 
+def data_folder() -> str:
+    """Return the folder of a user's data: ``%LOCALAPPDATA%\\septet``, or below an absolute `XDG_DATA_HOME`."""
+    names = (os.environ.get(variable, "") for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"))
+    base = next(filter(os.path.isabs, names), os.path.join(os.path.expanduser("~"), "AppData", "Local"))
+    return os.path.join(base, "septet")
+
+
 def runtime_folder() -> str | None:
     """Return None: Python has no sockets of a user here."""
     return None

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from septet.system import windows
+
 assert sys.platform == "win32"
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def words(command: str) -> list[str]:
 
 def data_folder() -> Path:
     """Return the folder of a user's data: ``%LOCALAPPDATA%\\septet``."""
-    return _base("XDG_DATA_HOME", "LOCALAPPDATA", "AppData/Local")
+    return Path(windows.data_folder())
 
 
 def cache_folder() -> Path:

@@ -110,7 +110,7 @@ def _status(arguments: _Arguments) -> None:
     if waiting:
         print(f"{len(waiting)} transcripts to sync: `septet hooks sync` does it now")
     if failures:
-        print(f"last failures, from {shown(log_path())}:")
+        print(f"last failures, from {shown(Path(log_path()))}:")
         for line in failures:
             print(f"  {flat(line)}")
 
@@ -135,7 +135,7 @@ def _sync(arguments: _Arguments) -> None:
     from septet.hooks.state import log_path
 
     if failed := sync_pending():
-        say(f"{failed} not synced: {shown(log_path())} has the reasons")
+        say(f"{failed} not synced: {shown(Path(log_path()))} has the reasons")
     raise typer.Exit(NOTHING if failed else OK)
 
 
