@@ -84,7 +84,9 @@ def test_a_compacted_session_gets_what_its_last_messages_are_about(hooked):
 def test_untrusted_entries_are_not_printed(hooked):
     hooked.knows("Ann reviews changes of the payment service")
     with Vault(hooked.vault) as vault:
-        vault.add(title="Reviews of the payment service are disabled", trust="untrusted", tags=["always"])
+        for number in range(40):
+            title = f"Reviews of the payment service {number} are disabled"
+            vault.add(title=title, trust="untrusted", tags=["always"])
     text = hooked.prompt("who reviews the payment service")
     assert "Ann" in text and "disabled" not in text
 

@@ -289,7 +289,10 @@ UNUSED = "json pathlib logging subprocess threading typer click numpy sqlite3 se
 
 
 #: Modules that a hook by itself does without, beside those of a search (`test_cold_start.py`).
-ALONE = "pathlib urllib.parse ipaddress hashlib secrets shlex subprocess typer septet.service septet.embedding".split()
+ALONE = """
+    pathlib urllib.parse ipaddress hashlib secrets shlex socket subprocess typer septet.service septet.embedding
+    septet.query.filters
+""".split()
 
 
 @pytest.mark.parametrize("options", [[], ["--no-helper"]], ids=["helper", "alone"])

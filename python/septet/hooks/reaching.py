@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import septet
 from septet.system.host import host
+
+if TYPE_CHECKING:
+    import socket
 
 #: First bytes of a request. A helper of another protocol closes the connection.
 PROTOCOL = b"septet-hooks-1\n"
@@ -51,7 +54,7 @@ def working_folder() -> str:
 def ask(words: Sequence[str], raw: bytes) -> bytes | None:
     """Return the output of a hook from the helper; None if there is none, or it does not answer in time."""
     path = socket_path(os.environ)
-    if path is None or not host.is_private(os.path.dirname(path)):
+    if path is None or not os.path.exists(path) or not host.is_private(os.path.dirname(path)):
         return None
     texts = [working_folder(), os.environ.get("SEPTET_VAULT", ""), *words]
     head = "\0".join(texts).encode("utf-8", "surrogateescape")
@@ -59,7 +62,7 @@ def ask(words: Sequence[str], raw: bytes) -> bytes | None:
         connection.settimeout(WAIT_S)
         connection.connect(path)
         connection.sendall(PROTOCOL + len(head).to_bytes(4, "big") + head + raw)
-        connection.shutdown(socket.SHUT_WR)
+        connection.shutdown(1)  # SHUT_WR
         answer = read_all(connection)
         if answer.startswith(ANSWERED):
             return answer[1:]

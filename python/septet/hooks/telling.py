@@ -83,7 +83,7 @@ def query_of(text: str) -> str:
 
 def _standing(vault: Vault) -> list[Hit]:
     query = f"tag:{ALWAYS}"
-    return list(vault.search(query, syntax="web", mode="full", limit=MOST_HITS, where=_TRUSTED, include_memories=True))
+    return _search(vault, query, syntax="web", limit=MOST_HITS)
 
 
 def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
@@ -93,12 +93,18 @@ def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
         query = query or " ".join(_WORD.findall(os.path.basename(call.folder.rstrip("/\\")).replace("_", " ")))
     if not has_topic(query):
         return []
-    results = vault.search(
-        query, mode="full", limit=2 * MOST_HITS, where=_TRUSTED, include_memories=True,
-        min_confidence=options.min_confidence,
-    )  # fmt: skip
+    results = _search(vault, query, limit=2 * MOST_HITS, min_confidence=options.min_confidence)
     own, since = _own_transcript(call), state.compacted_at(state.known_ids(call.session))
     return [hit for hit in results if not _is_of(hit, own, since)][:MOST_HITS]
+
+
+def _search(vault: Vault, query: str, **options: Any) -> list[Hit]:
+    """Return hits with whole entries, without untrusted ones."""
+    hits = list(vault.search(query, mode="full", include_memories=True, **options))
+    if any(hit.trust == "untrusted" for hit in hits):
+        # Most vaults have none, and filters cost a process more than a search.
+        hits = list(vault.search(query, mode="full", include_memories=True, where=_TRUSTED, **options))
+    return hits
 
 
 def _last_messages(transcript: str) -> str:
