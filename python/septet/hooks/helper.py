@@ -216,6 +216,11 @@ def serve(idle_s: float = IDLE_S) -> bool:
     return True
 
 
+def can_run() -> bool:
+    """Return True if this system has a helper."""
+    return reaching.socket_path(os.environ) is not None
+
+
 def pid() -> int | None:
     """Return the process id of the helper that runs; None without one."""
     printed = reaching.ask(["status"], b"")

@@ -88,7 +88,7 @@ def _uninstall(arguments: _Arguments) -> None:
 
 
 def _status(arguments: _Arguments) -> None:
-    from septet.hooks.helper import pid
+    from septet.hooks.helper import can_run, pid
     from septet.hooks.installing import status
     from septet.hooks.keeping import pending
     from septet.hooks.state import last_failures, log_path
@@ -106,7 +106,8 @@ def _status(arguments: _Arguments) -> None:
         print(f"{installed.program:12} {flat(state)}")
         for line in dict.fromkeys(installed.commands):
             print(f"{'':12} {flat(line)}")
-    print(f"{'helper':12} {f'runs, process {helper}' if helper else 'does not run; the next call starts it'}")
+    without = "does not run; the next call starts it" if can_run() else "there is none on this system"
+    print(f"{'helper':12} {f'runs, process {helper}' if helper else without}")
     if waiting:
         print(f"{len(waiting)} transcripts to sync: `septet hooks sync` does it now")
     if failures:
