@@ -181,6 +181,24 @@ def test_a_transcript_that_cannot_be_synced_is_tried_again_and_given_up_at_last(
     assert list(keeping.pending()) == []
 
 
+def test_a_transcript_of_unknown_lines_is_taken_without_a_word_and_shown_by_the_status(hooked):
+    hooked.transcript.parent.mkdir(parents=True)
+    hooked.transcript.write_text('{"who": "user", "what": "hello"}\n')
+    hooked.call({"hook_event_name": "SessionEnd", "transcript_path": str(hooked.transcript)}, "--wait")
+    assert hooked.failures() == [] and list(keeping.pending()) == []
+    with Vault(hooked.vault) as vault:
+        (root,) = vault.sync_status().roots
+        assert "known kind of message" in str(root.problems)
+
+
+def test_a_folder_in_the_place_of_a_transcript_is_left_out(hooked):
+    hooked.transcript.mkdir(parents=True)
+    hooked.call({"hook_event_name": "SessionEnd", "transcript_path": str(hooked.transcript)}, "--wait")
+    assert list(keeping.pending()) == [] and hooked.failures() == []
+    with Vault(hooked.vault) as vault:
+        assert vault.count() == 0
+
+
 def test_a_transcript_named_again_during_its_sync_stays_noted(hooked, monkeypatch):
     path = transcript(hooked.transcript)
     keeping.add_pending("claude-code", str(path), str(hooked.vault))

@@ -149,8 +149,8 @@ def sync_transcript(vault: str, transcript: str) -> None:
     make_folder(Path(vault))
     with Vault(vault) as opened:
         report = sync_into(opened, transcript)
-    if report.problems:
-        state.log_failure("sync", f"{transcript}: {report.problems[0]}")
+    for problem in (*report.problems, *(file.reason for file in report.skipped if not file.taken)):
+        state.log_failure("sync", f"{transcript}: {problem}")
 
 
 def sync_into(opened: Vault, transcript: str) -> Any:
