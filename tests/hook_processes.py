@@ -70,6 +70,14 @@ class HookProcesses:
         self.until(lambda: process.poll() is not None or self.socket() is not None)
         return process
 
+    def helper_beside(self, other: Path) -> subprocess.Popen:
+        """Start the helper where there is the socket of another, and wait until it listens."""
+        code = "import sys; from septet.hooks.helper import serve; sys.exit(not serve(60.0))"
+        process = subprocess.Popen([sys.executable, "-c", code], env=self.environment, cwd=self.home)
+        self._helpers.append(process)
+        self.until(lambda: any(path != other for path in other.parent.glob("*.sock")))
+        return process
+
     def socket(self) -> Path | None:
         """Return the socket of the helper; None without one."""
         return next((self.sockets / "septet").glob("*.sock"), None)

@@ -101,6 +101,31 @@ assert helper.serve()
 """
 
 
+def test_a_helper_that_is_ended_removes_its_socket(hooks):
+    helper = hooks.helper()
+    helper.terminate()
+    assert helper.wait(timeout=30) == 0
+    assert hooks.socket() is None
+
+
+def test_a_helper_removes_what_killed_ones_of_other_versions_left(hooks):
+    older = hooks.helper(code=OLDER)
+    older.kill()
+    older.wait()
+    left = hooks.socket()
+    assert left is not None
+    helper = hooks.helper_beside(left)
+    assert {path.name for path in left.parent.iterdir()} == {hooks.socket().name, f"{hooks.socket().name}.lock"}
+    assert hooks.status()["helper"] == helper.pid
+
+
+def test_a_helper_leaves_a_running_one_of_another_version_alone(hooks):
+    older = hooks.helper(code=OLDER)
+    other = hooks.socket()
+    hooks.helper_beside(other)
+    assert other.exists() and older.poll() is None
+
+
 def test_a_helper_of_another_version_is_not_asked(hooks):
     older = hooks.helper(code=OLDER)
     assert older.poll() is None

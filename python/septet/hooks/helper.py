@@ -7,7 +7,9 @@ enter; its name depends on the installed code, so a hook never reaches a helper 
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -199,6 +201,9 @@ def serve(idle_s: float = IDLE_S) -> bool:
     with _alone(path) as is_alone:
         if not is_alone:
             return False
+        # A helper that is ended removes its socket; one that was killed leaves it to the next.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        _sweep(path)
         _warm_up()
         with suppress(FileNotFoundError):
             # A killed helper leaves it behind.
@@ -243,6 +248,17 @@ def _alone(path: str) -> Iterator[bool]:
         yield host.lock_file(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sweep(path: str) -> None:
+    """Remove sockets and locks of helpers of other versions and homes that no process holds; ignore failures."""
+    for lock in Path(path).parent.glob("hooks-*.sock.lock"):
+        if str(lock) == f"{path}.lock":
+            continue
+        with suppress(OSError), lock.open("rb+") as file:
+            if host.lock_file(file.fileno()):
+                lock.with_suffix("").unlink(missing_ok=True)
+                lock.unlink()
 
 
 def _warm_up() -> None:
