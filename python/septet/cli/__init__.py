@@ -22,6 +22,11 @@ def main() -> None:
     gc.set_threshold(_GC_THRESHOLD, 20, 20)
     # No command multiplies matrices, and starting the threads of BLAS takes as long as a search.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if sys.argv[1:3] == ["hooks", "run"] and not {"-h", "--help"} & set(sys.argv):
+        # Programs wait for their hooks, and the parser of arguments takes longer than an answer.
+        from septet.hooks.running import run as run_hook
+
+        os._exit(run_hook(sys.argv[3:]))
     try:
         from septet.cli.app import run
         from septet.cli.exits import heed_interrupts

@@ -22,10 +22,10 @@ from septet.cli.stdlib_docs import PREFIX, collect
 from septet.cli.terminal import flat, say, say_notes, sentence
 from septet.errors import EntryError, QueryError
 from septet.files.report import SyncReport, counted
-from septet.mcp.clients import installing
 from septet.model.entry import Entry
 from septet.model.results import Results
 from septet.service.places import make_folder
+from septet.service.program import installing
 from septet.system.session import session
 from septet.vault import Vault
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from septet.service.program import command
 from septet.system.session import session
 
 #: The name of the server in every configuration.
@@ -28,28 +25,6 @@ class McpClient(NamedTuple):
     form: Callable[[str, Sequence[str]], str]
 
 
-def installing(extra: str) -> list[str] | None:
-    """Return the command that installs `septet` for one run, with absolute paths; None if this one is here to stay.
-
-    An environment of `uvx` or `pipx run` lies in a cache, and may be gone tomorrow.
-    """
-    if any((folder / "CACHEDIR.TAG").is_file() for folder in Path(sys.prefix).parents):
-        if uv := os.environ.get("UV"):  # set by uv for what it runs
-            return [str(Path(uv).absolute()), "tool", "run", "--from", f"septet[{extra}]", NAME]
-        if pipx := shutil.which("pipx"):
-            return [str(Path(pipx).absolute()), "run", "--spec", f"septet[{extra}]", NAME]
-    return None
-
-
-def command() -> list[str]:
-    """Return the command that starts this `septet`, with absolute paths."""
-    if again := installing("mcp"):
-        return again
-    names = (Path(sys.executable).with_name(f"septet{ending}") for ending in ("", ".exe"))
-    beside = next((path for path in names if path.is_file()), None)
-    return [str(beside.absolute())] if beside is not None else [str(Path(sys.executable).absolute()), "-m", "septet"]
-
-
 def block(client: str, arguments: Sequence[str]) -> str:
     """Return the configuration block of a client, newline-terminated.
 
@@ -57,7 +32,7 @@ def block(client: str, arguments: Sequence[str]) -> str:
         client: a key of `CLIENTS`.
         arguments: arguments of the command, with absolute paths: clients choose the working directory.
     """
-    first, *more = command()
+    first, *more = command("mcp")
     return CLIENTS[client].form(first, [*more, *arguments])
 
 

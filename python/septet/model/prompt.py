@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -278,7 +278,7 @@ def _key(boundary: object, hits: Sequence[_PromptHit], texts: Sequence[Sequence[
     values = [str(value) for hit in hits for value in _provenance(hit).values()]
     seen = _plain("\n".join([*values, *("\n".join(lines) for lines in texts)]))
     if boundary is None:
-        while _plain(key := secrets.token_hex(8)) in seen:
+        while _plain(key := os.urandom(8).hex()) in seen:
             pass
         return key
     if not isinstance(boundary, str) or not _BOUNDARY.fullmatch(boundary):

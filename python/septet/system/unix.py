@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 assert sys.platform != "win32"
+
+if TYPE_CHECKING:
+    from socket import socket
 
 #: True if a file can be replaced or removed while programs have it open, which keep the old one.
 REPLACES_OPEN_FILES = True
@@ -93,6 +97,36 @@ def lock_file(descriptor: int, *, wait: bool = False) -> bool:
 def lock_bytes(file: IO[bytes], start: int, count: int) -> None:
     """Lock bytes of a file until it is closed, as SQLite locks them (`OSError` if another process holds one)."""
     fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, count, start)
+
+
+def data_folder() -> str:
+    """Return the folder of a user's data: ``$XDG_DATA_HOME/septet``; a relative path in it is ignored."""
+    named = os.environ.get("XDG_DATA_HOME", "")
+    return f"{named if os.path.isabs(named) else os.path.expanduser('~/.local/share')}/septet"
+
+
+def runtime_folder() -> str | None:
+    """Return the folder for sockets of the user: below ``$XDG_RUNTIME_DIR``, else below that for temporary files."""
+    named = os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.isabs(named) and os.path.isdir(named):
+        return f"{named}/septet"
+    return f"{os.environ.get('TMPDIR', '').rstrip('/') or '/tmp'}/septet-{os.getuid()}"
+
+
+def user_socket() -> socket:
+    """Return a new socket for a path, which the modes of its folder protect."""
+    from socket import AF_UNIX, SOCK_STREAM, socket
+
+    return socket(AF_UNIX, SOCK_STREAM)
+
+
+def is_private(folder: str) -> bool:
+    """Return True for a folder, not a link, of this user that no other user can enter."""
+    try:
+        about = os.lstat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and not about.st_mode & 0o077
 
 
 def set_mode(descriptor: int, mode: int) -> None:

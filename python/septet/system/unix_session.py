@@ -13,6 +13,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from septet.system import unix
+
 assert sys.platform != "win32"
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ STOPS = (signal.SIGTERM, signal.SIGINT)
 INTERRUPTS = (signal.SIGINT,)
 #: Settings of standard output: the encoding is that of the locale.
 TEXT: Mapping[str, Any] = {}
+#: Arguments of `subprocess.Popen` for a process that outlives this one, and its terminal.
+APART: Mapping[str, Any] = {"start_new_session": True}
 #: Pager of long output; empty for none.
 PAGER = "less"
 #: Advice for a file that other users can read.
@@ -51,7 +55,7 @@ def words(command: str) -> list[str]:
 
 def data_folder() -> Path:
     """Return the folder of a user's data: ``$XDG_DATA_HOME/septet``."""
-    return _base("XDG_DATA_HOME", ".local/share")
+    return Path(unix.data_folder())
 
 
 def cache_folder() -> Path:

@@ -14,9 +14,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 assert sys.platform == "win32"
+
+if TYPE_CHECKING:
+    from socket import socket
 
 #: False, as a file that a program has open is neither replaced nor removed, unless it was opened for that.
 REPLACES_OPEN_FILES = False
@@ -124,6 +127,28 @@ def lock_bytes(file: IO[bytes], start: int, count: int) -> None:
     """Lock bytes of a file until it is closed, as SQLite locks them (`OSError` if another process holds one)."""
     os.lseek(file.fileno(), start, os.SEEK_SET)
     msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, count)
+
+
+def data_folder() -> str:
+    """Return the folder of a user's data: ``%LOCALAPPDATA%\\septet``, or below an absolute `XDG_DATA_HOME`."""
+    names = (os.environ.get(variable, "") for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"))
+    base = next(filter(os.path.isabs, names), os.path.join(os.path.expanduser("~"), "AppData", "Local"))
+    return os.path.join(base, "septet")
+
+
+def runtime_folder() -> str | None:
+    """Return None: Python has no sockets of a user here."""
+    return None
+
+
+def user_socket() -> socket:
+    """Raise `OSError`: Python has no sockets of a user here."""
+    raise OSError("sockets have no paths on this system")
+
+
+def is_private(folder: str) -> bool:
+    """Return False: no folder is for sockets."""
+    return False
 
 
 def set_mode(descriptor: int, mode: int) -> None:

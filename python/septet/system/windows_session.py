@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from septet.system import windows
+
 assert sys.platform == "win32"
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ TEXT: Mapping[str, Any] = {} if os.environ.get("PYTHONIOENCODING") else {"encodi
 _CLOSED = frozenset({errno.EPIPE, errno.EINVAL})
 #: Windows's errors of a connection that its client reset before it was accepted: reset, not connected.
 _LEFT = frozenset({10054, 10057})
+#: Arguments of `subprocess.Popen` for a process that outlives this one, and its console: CREATE_NO_WINDOW and
+#: CREATE_NEW_PROCESS_GROUP.
+APART: Mapping[str, Any] = {"creationflags": 0x08000000 | 0x00000200}
 #: Pager of long output; empty for none: `more` shows no colours and no UTF-8.
 PAGER = ""
 #: Advice for a file that other users can read.
@@ -56,7 +61,7 @@ def words(command: str) -> list[str]:
 
 def data_folder() -> Path:
     """Return the folder of a user's data: ``%LOCALAPPDATA%\\septet``."""
-    return _base("XDG_DATA_HOME", "LOCALAPPDATA", "AppData/Local")
+    return Path(windows.data_folder())
 
 
 def cache_folder() -> Path:

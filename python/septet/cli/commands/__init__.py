@@ -62,6 +62,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "completion": "serving.completion",
         "serve": "serving.serve",
         "mcp": "serving.mcp",
+        "hooks": "hooks.hooks",
     },
     "Embedding": {
         "embed": "embedding.embed",
