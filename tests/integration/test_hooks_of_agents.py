@@ -117,11 +117,12 @@ def test_a_transcript_is_kept_masked_unverified_with_roles_and_times(hooked):
     assert hooked.call(fields, "--wait") is None
     assert list(keeping.pending()) == []
     with Vault(hooked.vault) as vault:
-        (chunk,) = vault.entries(limit=9)
-        assert (chunk.type, chunk.trust, chunk.source) == ("session", "unverified", "claude/projects/app")
-        assert "User: The staging database" in chunk.description and "Assistant: Noted" in chunk.description
-        assert SECRET not in chunk.description
-        assert chunk.created_at < chunk.updated_at
+        asked, noted = sorted(vault.entries(limit=9), key=lambda turn: turn.created_at)
+        for turn in (asked, noted):
+            assert (turn.type, turn.trust, turn.source) == ("session", "unverified", "claude/projects/app")
+            assert SECRET not in turn.description
+        assert (asked.attrs["role"], noted.attrs["role"]) == ("user", "assistant")
+        assert asked.description.startswith("User: The staging database") and "Assistant: Noted" in noted.description
     assert "hokusai" in hooked.prompt("What is the staging database called?")
 
 

@@ -96,7 +96,13 @@ UPGRADED = """
 import threading
 from septet.hooks import helper, reaching
 helper.LOOK_S = 0.05
-threading.Timer(0.5, lambda: setattr(reaching, "identity", lambda: "of a newer version")).start()
+begin = helper.Helper.__init__
+
+def upgraded(self, *arguments):
+    begin(self, *arguments)
+    threading.Timer(2, lambda: setattr(reaching, "identity", lambda: "of a newer version")).start()
+
+helper.Helper.__init__ = upgraded
 assert helper.serve()
 """
 
@@ -275,8 +281,8 @@ def test_the_helper_syncs_transcripts(hooks):
     assert hooks.run({"hook_event_name": "SessionEnd", "transcript_path": str(path)}) is None
     hooks.until(lambda: list((hooks.state / "pending").iterdir()) == [])
     with Vault(hooks.vault) as vault:
-        (chunk,) = vault.entries({"kind": "chunk"})
-        assert "hokusai" in chunk.description and SECRET not in chunk.description
+        text = " ".join(chunk.description for chunk in vault.entries({"kind": "chunk"}))
+        assert "hokusai" in text and SECRET not in text
     assert "hokusai" in hooks.prompt("What is the staging database called?")
 
 

@@ -164,7 +164,12 @@ def sync_into(opened: Vault, transcript: str) -> Any:
     root = Path(os.path.realpath(root_of(transcript)))
     options: dict[str, Any] = {}
     if str(root) not in (known.path for known in roots_of(opened._store)):
+        from septet.files.chunking import Chunking
+
+        # A chunk is of one turn, so that the profile `conversation` knows who speaks.
+        turns = Chunking(overlap=0, variant="entries")
         options = {"name": _name(root), "include": [f"*{TRANSCRIPT}"], "trust": "unverified", "redact": "all"}
+        options["chunking"] = turns
     return opened.sync(root, paths=[transcript], **options)
 
 

@@ -100,10 +100,11 @@ def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
 
 def _search(vault: Vault, query: str, **options: Any) -> list[Hit]:
     """Return hits with whole entries, without untrusted ones."""
-    hits = list(vault.search(query, mode="full", include_memories=True, **options))
+    options = {"mode": "full", "include_memories": True, "profile": "conversation", **options}
+    hits = list(vault.search(query, **options))
     if any(hit.trust == "untrusted" for hit in hits):
         # Most vaults have none, and filters cost a process more than a search.
-        hits = list(vault.search(query, mode="full", include_memories=True, where=_TRUSTED, **options))
+        hits = list(vault.search(query, where=_TRUSTED, **options))
     return hits
 
 
