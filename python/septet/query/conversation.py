@@ -41,6 +41,8 @@ _INSTRUCTION = re.compile(
     r"|\b(?:i|we|user)(?:'d| would)? (?:always |strongly |really |much )?prefers?\b|\b(?:my|our) preferences?\b",
     re.IGNORECASE,
 )
+#: Words without which a text has none, as the pattern takes longer.
+_STANDING = ("always", "never", "prefer", "from now on")
 #: Maximum characters of a query that is a question, and of a text in which an instruction is looked for.
 MOST_QUERY_CHARS, MOST_CHARS = 2_000, 20_000
 
@@ -61,4 +63,5 @@ def is_request(query: str) -> bool:
 
 def is_instruction(text: str) -> bool:
     """Return True if a text has a standing instruction or a preference: `always …`, `I prefer …`, `from now on …`."""
-    return _INSTRUCTION.search(text[:MOST_CHARS]) is not None
+    lower = text[:MOST_CHARS].lower()
+    return any(word in lower for word in _STANDING) and _INSTRUCTION.search(lower) is not None

@@ -106,7 +106,9 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         if entries is None:
             continue
         roles = plan.profile.facts.roles
-        columns["role"][positions] = [roles.get(role_of(entry.attrs_json), np.nan) for entry in entries]
+        # Messages share few attrs.
+        values = {attrs: roles.get(role_of(attrs), np.nan) for attrs in {entry.attrs_json for entry in entries}}
+        columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
         if asked:
             columns["instruction"][positions] = [is_instruction(entry.description) for entry in entries]
     return pool.with_columns(columns)
