@@ -82,7 +82,7 @@ impl Confidence {
         let first = &candidates[..candidates.len().min(self.agreeing)];
         let mean = first.iter().map(|evidence| evidence.words).sum::<f64>() / first.len() as f64;
         let most = |of: fn(&Evidence) -> f64| candidates.iter().map(of).fold(f64::NAN, f64::max);
-        Evidence { words: words.midpoint(mean), cosine: most(|one| one.cosine), apart: most(|one| one.apart) }
+        Evidence { words: words.midpoint(mean), cosine: most(|of| of.cosine), apart: most(|of| of.apart) }
     }
 
     fn logit(&self, of: Evidence) -> f64 {
