@@ -339,8 +339,9 @@ class Confidence(Checked):
     terms), ``i`` that information in nats, ``reach`` the share times BM25 as a fraction of the maximum of the matched
     terms. A cosine counts as ``x = (cosine - mean) / (1 - mean)``, with the mean cosine of two vectors of the space,
     so that models with generally high cosines are comparable. If both are known the logit is ``intercept +
-    words_weight * words + cosine_weight * x``, without words ``cosine_only_intercept + cosine_only_weight * x``. Fitted
-    on questions of eight collections against those of others, in vaults of 20 to 20,000 entries.
+    words_weight * words + cosine_weight * x``, without words ``cosine_only_intercept + cosine_only_weight * x``, there
+    with the middle of that mean and the mean of the query's cosines over the space, if it is lower. Fitted on questions
+    of eight collections against those of others, in vaults of 20 to 20,000 entries.
 
     Attributes:
         agreeing: number of best candidates averaged with the best, in the confidence of all results.

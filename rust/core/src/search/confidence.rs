@@ -1,7 +1,7 @@
 //! Confidence: how likely an answer is there at all, whatever the other candidates are.
 //!
 //! A logistic model over what words and cosines say. A cosine counts from that of two random rows on, since what is near
-//! for one model is far for another.
+//! for one model is far for another; without words also from that of the query and random rows.
 
 use super::pool::Pool;
 use crate::formula::Candidates;
@@ -30,11 +30,12 @@ const UNKNOWN_MEAN: f64 = 0.2;
 const MOST_MEAN: f64 = 0.999;
 
 /// The evidence for a candidate: the logit of its words, and its cosine on the scale from two random rows (0) to equal
-/// ones (1); NaN if unknown.
+/// ones (1), and on that from [`unrelated`] on, which counts without words; NaN if unknown.
 #[derive(Clone, Copy)]
 struct Evidence {
     words: f64,
     cosine: f64,
+    apart: f64,
 }
 
 impl Confidence {
@@ -60,15 +61,16 @@ impl Confidence {
         let column = |name| pool.column(name);
         let value = |column: Option<&[f64]>, i: usize| column.map_or(f64::NAN, |column| column[i]);
         let (matched, reach, information) = (column("matched"), column("reach"), column("information"));
-        let (cosine, mean) = (column("cosine"), column("pair_mean"));
+        let (cosine, pairs, means) = (column("cosine"), column("pair_mean"), column("cosine_mean"));
         let one = |i: usize| {
             let [share, reach, information] = [matched, reach, information].map(|column| value(column, i));
             let [reached, outcome, against] = self.words;
             let believed = information / (information + self.information).max(f64::MIN_POSITIVE);
             let words = self.nothing + reached * reach + share * (outcome * believed - against);
-            let mean = value(mean, i);
+            let mean = value(pairs, i);
             let mean = if mean.is_nan() { UNKNOWN_MEAN } else { mean.min(MOST_MEAN) };
-            Evidence { words, cosine: (value(cosine, i) - mean) / (1.0 - mean) }
+            let above = |least: f64| (value(cosine, i) - least) / (1.0 - least);
+            Evidence { words, cosine: above(mean), apart: above(unrelated(mean, value(means, i))) }
         };
         (0..pool.len()).map(one).collect()
     }
@@ -79,18 +81,25 @@ impl Confidence {
         let words = candidates.iter().map(|evidence| evidence.words).fold(f64::NAN, f64::max);
         let first = &candidates[..candidates.len().min(self.agreeing)];
         let mean = first.iter().map(|evidence| evidence.words).sum::<f64>() / first.len() as f64;
-        let cosine = candidates.iter().map(|evidence| evidence.cosine).fold(f64::NAN, f64::max);
-        Evidence { words: words.midpoint(mean), cosine }
+        let most = |of: fn(&Evidence) -> f64| candidates.iter().map(of).fold(f64::NAN, f64::max);
+        Evidence { words: words.midpoint(mean), cosine: most(|of| of.cosine), apart: most(|of| of.apart) }
     }
 
     fn logit(&self, of: Evidence) -> f64 {
         let ([beside, steep, rest], [alone, start]) = (self.both, self.alone);
         match (of.cosine.is_nan(), of.words.is_nan()) {
             (false, false) => beside * of.words + steep * of.cosine + rest,
-            (false, true) => alone * of.cosine + start,
+            (false, true) => alone * of.apart + start,
             (true, _) => of.words,
         }
     }
+}
+
+/// The cosine that says nothing: the mean of two rows of a space or, if the query lies farther from them, halfway to its
+/// mean, which may be NaN. Some models embed queries unlike texts, and other languages lie apart.
+fn unrelated(pairs: f64, query: f64) -> f64 {
+    // NaN is never the lesser.
+    pairs.midpoint(query.min(pairs))
 }
 
 /// 0 for what is not known.
@@ -142,6 +151,17 @@ mod tests {
         assert!((each[1] - logistic(4.0 / 6.0 - 2.0)).abs() < 1e-12 && each[2] < 0.05);
         // Among vectors that all lie near each other the same cosine says less, and nothing where all are equal.
         assert!(of(0.65).0[0] < 0.25 && of(1.0).0[0] < 0.01);
+    }
+
+    #[test]
+    fn a_query_that_lies_far_from_all_rows_counts_from_halfway_on() {
+        let of = |query: f64| {
+            let pool = pool(&[("cosine", [0.9; 3]), ("pair_mean", [0.8; 3]), ("cosine_mean", [query; 3])]);
+            HOW.of(&pool, &[0, 1, 2]).1
+        };
+        assert!((of(0.6) - logistic(4.0 * 2.0 / 3.0 - 2.0)).abs() < 1e-12);
+        // Rows that all speak of what the query asks for do not make it less sure.
+        assert!((of(0.85) - logistic(0.0)).abs() < 1e-12 && of(f64::NAN).to_bits() == of(0.85).to_bits());
     }
 
     #[test]

@@ -17,9 +17,13 @@ const ENOUGH: usize = 256;
 /// With how many of its neighbours in the sample a row is compared, and for how many rows.
 const PAIRED: usize = 8;
 const PAIRING: usize = 128;
-/// The deviation of few rows is not trusted: this many more, of such a deviation, are assumed; fewer as the rows come
-/// near to enough.
-const DOUBT: (f64, f64) = (5.0, 0.1);
+/// The deviation of few cosines is not trusted: this many more are assumed, fewer as they come near to enough.
+const DOUBT: f64 = 5.0;
+/// Their deviation, as a part of what lies between the cosine of two rows and 1: a model whose cosines are all high spreads
+/// them less.
+const SPREAD: f64 = 0.125;
+/// The mean cosine of two rows that is assumed as often.
+const UNKNOWN_MEAN: f64 = 0.2;
 /// Rows per row that may come or go before agreement is measured again.
 const STAYS: usize = 4;
 
@@ -40,6 +44,8 @@ pub struct Sample {
     keys: Arc<[u32]>,
     population: usize,
     pairs: Moments,
+    /// The deviation of cosines that is assumed of few.
+    assumed: f64,
     agreement: Agreement,
 }
 
@@ -108,8 +114,11 @@ impl Sample {
             }
         }
         let keys = chosen.into_iter().map(|(key, _)| key).collect();
-        let mut result = Self { d, rows: data.into(), keys, population, pairs: moments(&[]), agreement };
-        result.pairs = moments(&result.paired());
+        let (rows, pairs, assumed) = (data.into(), moments(&[], 0.0), 0.0);
+        let mut result = Self { d, rows, keys, population, pairs, assumed, agreement };
+        let paired = result.paired();
+        result.assumed = assumed_of(&paired);
+        result.pairs = moments(&paired, result.assumed);
         Ok(result)
     }
 
@@ -170,7 +179,7 @@ impl Sample {
         }
         let level = Level::best();
         let cosines: Vec<f64> = self.rows.chunks_exact(self.d.max(1)).map(|row| level.dot(query, row)).collect();
-        Ok((!cosines.is_empty()).then(|| moments(&cosines)))
+        Ok((!cosines.is_empty()).then(|| moments(&cosines, self.assumed)))
     }
 
     /// The same rows of a space of `population` rows.
@@ -201,10 +210,15 @@ impl Sample {
     }
 }
 
-fn moments(cosines: &[f64]) -> Moments {
-    let (n, (rows, deviation)) = (cosines.len() as f64, DOUBT);
-    // Cosines of some models differ by less than what is made up here.
-    let rows = rows * (1.0 - n / ENOUGH as f64).max(0.0);
+/// The deviation to assume of few cosines in a space, given those of some pairs.
+fn assumed_of(pairs: &[f64]) -> f64 {
+    let mean = (pairs.iter().sum::<f64>() + DOUBT * UNKNOWN_MEAN) / (pairs.len() as f64 + DOUBT);
+    SPREAD * (1.0 - mean).max(0.0)
+}
+
+fn moments(cosines: &[f64], deviation: f64) -> Moments {
+    let n = cosines.len() as f64;
+    let rows = DOUBT * (1.0 - n / ENOUGH as f64).max(0.0);
     let mean = if cosines.is_empty() { 0.0 } else { cosines.iter().sum::<f64>() / n };
     let squares: f64 = cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum();
     Moments { mean, deviation: ((squares + rows * deviation * deviation) / (n + rows)).sqrt() }
@@ -249,10 +263,27 @@ mod tests {
         let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 400.0;
         assert!((results.mean - mean).abs() < 1e-7 && (results.deviation - variance.sqrt()).abs() < 1e-7);
         // Half of enough rows are doubted half as much.
-        let half = moments(&[0.9; 128]);
+        let half = moments(&[0.9; 128], 0.1);
         assert!((half.deviation - (2.5_f64 * 0.01 / 130.5).sqrt()).abs() < 1e-12);
         assert_eq!(sample(&[], &[], None).cosines(&query), Ok(None));
         assert!(sample(&data, &[1; 400], None).cosines(&[1.0]).is_err());
+    }
+
+    #[test]
+    fn few_cosines_are_assumed_to_spread_by_the_room_that_the_space_leaves_them() {
+        let near: Vec<f32> =
+            data(20).chunks(D).flat_map(|row| [row[0] + 3.0, row[1], row[2], row[3], row[4]]).collect();
+        let near = super::super::unit_rows(Rows::new(&near, 20, D).unwrap()).unwrap();
+        let of = |data: &[f32]| sample(data, &[1; 20], None).cosines(&[0.8, 0.6, 0.0, 0.0, 0.0]).unwrap().unwrap();
+        let plain = |data: &[f32]| {
+            let cosines: Vec<f64> = data.chunks(D).map(|row| f64::from(0.8 * row[0] + 0.6 * row[1])).collect();
+            let mean = cosines.iter().sum::<f64>() / 20.0;
+            (cosines.iter().map(|cosine| (cosine - mean).powi(2)).sum::<f64>() / 20.0).sqrt()
+        };
+        assert!(plain(&near) < 0.2 && of(&near).deviation < 1.1 * plain(&near), "{} {:?}", plain(&near), of(&near));
+        assert!(sample(&near, &[1; 20], None).assumed < 0.03);
+        // Nothing is known of the room in a space of one row.
+        assert!((sample(&near[..D], &[1], None).assumed - 0.1).abs() < 1e-15);
     }
 
     #[test]
