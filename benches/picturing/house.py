@@ -8,7 +8,7 @@ __all__ = ["FLOORS", "house", "writes"]
 
 #: From the roof to the ground: what a floor is for, and its packages in the order of ARCHITECTURE.md, upside down.
 FLOORS = (
-    ("Ways in", "commands, HTTP, MCP, frameworks", ("cli", "server", "mcp", "adapters", "service")),
+    ("Ways in", "commands, HTTP, MCP, frameworks", ("cli", "server", "mcp", "hooks", "adapters", "service")),
     (
         "What you import", "Vault, Federation, their async and remote twins",
         ("septet", "evaluation", "client", "postgres.aio", "aio", "tfidf", "index", "federation", "postgres.vault",

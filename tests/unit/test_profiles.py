@@ -92,14 +92,13 @@ TEXT_RULES = {
     "match": "any", "stop_words": "keep", "least_chars": 2, "grams": True, "names": True,
     "max_terms": 256, "snippet": "match", "snippet_chars": 120, "typos": True,
     "feedback": {"rows": 5, "terms": 20, "agreeing": 2, "covered": 0.85},
-    "min_terms": 3,
+    "min_terms": 3, "conversation": False, "k1": 1.2, "b": 0.75,
     "weights": {"id": 1.0, "title": 1.0, "description": 1.0, "context": 1.0, "tags": 1.0},
-    "k1": 1.2, "b": 0.75,
 }
 CUTS = {
     "limit": 10, "factor": 3, "minimum": 30, "maximum": None, "guard_below": 50, "budget": "skip",
-    "confident_score": None, "confident_limit": 3,
-    "min_score": None, "diversity": 0.0, "likeness": "vectors", "ties": "found",
+    "confident_score": None, "confident_limit": 3, "min_score": None, "diversity": 0.0, "likeness": "vectors",
+    "ties": "found",
 }
 # fmt: on
 
@@ -133,6 +132,7 @@ def test_what_a_profile_leaves_out_has_the_documented_values():
             "agreeing": 5,
         },
         "facts": {
+            "roles": {},
             "severity": {"critical": 1.0, "warning": 0.7, "suggestion": 0.4},
             "half_life_days": 365.0,
             "ramp": 0.25,

@@ -36,5 +36,7 @@ def test_every_column_expression_and_pass_is_in_a_table_and_every_expression_in_
 def test_every_text_rule_and_cut_is_in_its_table_with_its_default(section, name, value):
     (told,) = [default for names, default in table(section) if name in names]
     for one in value.values() if isinstance(value, dict) else [value]:
-        shown = {"None": "none", "True": "true"}.get(str(one), f"{one:g}" if isinstance(one, float) else str(one))
+        shown = {"None": "none", "True": "true", "False": "false"}.get(
+            str(one), f"{one:g}" if isinstance(one, float) else str(one)
+        )
         assert re.search(rf"(?<![\d.]){re.escape(shown)}(?![\d.])", told)

@@ -96,8 +96,8 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
     # Imported here: most profiles read no entries.
     from septet.query.conversation import is_instruction, is_request
 
-    asked = plan.profile.text.conversation and is_request(plan.query.text)
-    columns = {name: np.full(len(pool), np.nan) for name in ("role", "instruction") if asked or name == "role"}
+    wants_help = plan.profile.text.conversation and is_request(plan.query.text)
+    columns = {name: np.full(len(pool), np.nan) for name in ("role", "instruction") if wants_help or name == "role"}
     tiers, rows = np.array(pool.tiers, dtype=np.int64), np.array(pool.rows, dtype=np.int64)
     for answer in search.answers:
         positions = np.flatnonzero(tiers == answer.place)
@@ -109,7 +109,7 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         # Messages share few attrs.
         values = {attrs: roles.get(role_of(attrs), np.nan) for attrs in {entry.attrs_json for entry in entries}}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
-        if asked:
+        if wants_help:
             columns["instruction"][positions] = [is_instruction(entry.description) for entry in entries]
     return pool.with_columns(columns)
 
