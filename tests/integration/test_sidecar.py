@@ -33,6 +33,13 @@ def test_a_process_begins_with_what_another_left(path):
         assert answers(vault) == expected
 
 
+def test_a_closed_vault_has_its_file_neither_mapped_nor_open(path):
+    with opened(path) as vault:
+        vault.search("alpha")
+        assert restored(vault)
+    assert not restored(vault) and vault._tier.manager.current is None
+
+
 def test_a_process_begins_with_the_token_counts_that_another_left(path):
     with opened(path) as vault:
         vault.search("alpha", profile="seven-signals")
