@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 #: Folders of tests; the others test the repository, PostgreSQL or a browser.
 FOLDERS = ("golden", "property", "smoke", "unit", "integration", "exhaustive", "processes", "servers", "systems")
 #: Files of a process: Python and pytest take seconds to start under wine.
-PORTION = 12
+PORTION = 6
 #: Maximum time of a process, in seconds.
-MOST_S = 1_800
+MOST_S = 3_600
 #: A test that hangs ends its process, by a thread, as Windows has no SIGALRM: wine 8 loses about one wake-up in 80,000
 #: of an event loop by another thread, and the test that waits for it hangs, each time another one.
 OPTIONS = (
