@@ -59,8 +59,10 @@ class Suite(NamedTuple):
     folder: Path
 
     def run(self, files: Sequence[str], jobs: int) -> Iterator[Came]:
-        """Yield the outcome of each portion; at the end, the files of broken ones run once more, one by one."""
-        portions, broken = [tuple(files[at : at + PORTION]) for at in range(0, len(files), PORTION)], list[str]()
+        """Yield the outcome of each portion of a folder; files of broken ones run once more at the end, one by one."""
+        folders = [tuple(names) for _, names in itertools.groupby(files, lambda file: file.rpartition("/")[0])]
+        portions = [names[at : at + PORTION] for names in folders for at in range(0, len(names), PORTION)]
+        broken = list[str]()
         with ThreadPoolExecutor(jobs) as pool:
             for came in pool.map(self._portion, portions):
                 if came.broken:

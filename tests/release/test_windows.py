@@ -50,10 +50,11 @@ def test_files_of_a_broken_portion_run_once_more_one_by_one_at_the_end(monkeypat
 
     monkeypatch.setattr(suite, "PORTION", 2)
     monkeypatch.setattr(suite.Suite, "_portion", portion)
-    outcomes = list(suite.Suite(None, None, None).run(["hangs", "hangs always", "a", "b"], 2))
+    outcomes = list(suite.Suite(None, None, None).run(["hangs", "hangs always", "a", "b", "other/c"], 2))
     assert [(came.files, bool(came.broken), came.again) for came in outcomes] == [
         (("hangs", "hangs always"), True, True),
         (("a", "b"), False, False),
+        (("other/c",), False, False),
         (("hangs",), True, False),
         (("hangs always",), True, False),
     ]
