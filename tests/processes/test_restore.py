@@ -131,7 +131,7 @@ def test_a_vault_that_another_process_has_open_is_refused(backup, path, mode):
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path), mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout.readline() == b"open\n"
+        assert process.stdout.readline().strip() == b"open"
         with pytest.raises(StoreBusy, match=r"v\.db is open: close it in every program"):
             restore(backup, path)
         process.communicate(b"\n", timeout=30)
@@ -142,7 +142,7 @@ def test_a_damaged_vault_that_another_process_has_open_is_refused(backup, path):
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path), "write"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout.readline() == b"open\n"
+        assert process.stdout.readline().strip() == b"open"
         damaged(path)
         before = path.read_bytes()
         with pytest.raises(StoreBusy):
