@@ -293,8 +293,7 @@ def test_a_token_in_a_head_or_a_broken_answer_is_in_no_error_and_no_log(caplog):
         with socket.create_server(("127.0.0.1", 0)) as listening:
 
             def serve(head=head, listening=listening):
-                # Windows ends a wait of a socket that is closed.
-                with suppress(OSError):
+                with suppress(OSError):  # Windows ends a wait of a socket that is closed.
                     for _ in range(3):
                         connection, _ = listening.accept()
                         with connection:
