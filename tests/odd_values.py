@@ -184,10 +184,10 @@ def read_only():
 
 
 def mapped():
-    with tempfile.NamedTemporaryFile() as file:
+    with tempfile.TemporaryFile() as file:
         file.write(np.ones(3, np.float32).tobytes())
         file.flush()
-        return np.memmap(file.name, np.float32, "r", 0, (3,))
+        return np.memmap(file, np.float32, "r", 0, (3,))
 
 
 def exhausted():
@@ -230,7 +230,7 @@ NUMBERS = {
     "numpy uint": lambda: np.uint64(2**64 - 1),
     "numpy float": lambda: np.float32(0.1),
     "numpy NaN": lambda: np.float64("nan"),
-    "numpy longdouble": lambda: np.longdouble("1e4000"),
+    "numpy longdouble": lambda: np.finfo(np.longdouble).max,
     "numpy bool": lambda: np.bool_(True),
     "numpy str": lambda: np.str_("text"),
     "numpy bytes": lambda: np.bytes_(b"text"),
@@ -326,7 +326,7 @@ ARRAYS = {
     "float16": lambda: np.ones(3, np.float16),
     "float16 inf": lambda: np.full(3, np.inf, np.float16),
     "longdouble": lambda: np.ones(3, np.longdouble),
-    "longdouble huge": lambda: np.full(3, np.longdouble("1e4000")),
+    "longdouble huge": lambda: np.full(3, np.finfo(np.longdouble).max),
     "big endian": lambda: np.ones(3, ">f8"),
     "int array": lambda: np.arange(1, 4),
     "uint8 array": lambda: np.arange(1, 4, dtype=np.uint8),
@@ -380,7 +380,7 @@ PATHS = {
     "NUL in a path": lambda: PathOf("a\0b"),
     "path of bytes": lambda: PathOf(b"/nonexistent/\xff"),
     "path of None": lambda: PathOf(None),
-    "path not UTF-8": lambda: os.fsdecode(b"/nonexistent/\xff"),
+    "path not UTF-8": lambda: "/nonexistent/\udcff",
     "evil path": EvilPath,
 }
 #: Each takes a second or so somewhere.

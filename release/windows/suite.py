@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 #: Folders of tests; the others test the repository, PostgreSQL or a browser.
 FOLDERS = ("golden", "property", "smoke", "unit", "integration", "exhaustive", "processes", "servers", "systems")
 #: Files of a process: Python and pytest take seconds to start under wine.
-PORTION = 12
+PORTION = 6
 #: Maximum time of a process, in seconds.
 MOST_S = 3_600
-#: Attempts at a file whose process did not come to its end: wine 8 forgets to wake a thread now and then, and a test
-#: that waits for it hangs, each time another one.
-ATTEMPTS = 3
-#: A test that hangs ends by a thread, as Windows has no SIGALRM.
+#: A test that hangs ends its process, by a thread, as Windows has no SIGALRM: wine 8 loses about one wake-up in 80,000
+#: of an event loop by another thread, and the test that waits for it hangs, each time another one.
 OPTIONS = (
     *("-q", "-p", "no:cacheprovider", "-p", "release.windows.leaving", "--continue-on-collection-errors"),
     *("--timeout", "240", "-o", "timeout_method=thread", "-o", "faulthandler_timeout=600"),
 )
+#: A line of the stack of a test that hangs.
+STUCK = re.compile(r'File "[^"]*?(tests[\\/][^"]+)", line (\d+), in (test_\w+)')
 
 
 class Came(NamedTuple):
@@ -47,6 +47,8 @@ class Came(NamedTuple):
     failed: dict[str, str]
     #: What a process printed that ended before its tests did; empty for one that did not.
     broken: str
+    #: True if the files run again at the end, one by one.
+    again: bool = False
 
 
 class Suite(NamedTuple):
@@ -57,22 +59,16 @@ class Suite(NamedTuple):
     folder: Path
 
     def run(self, files: Sequence[str], jobs: int) -> Iterator[Came]:
-        """Yield what came of the files, portion by portion; those of a broken portion run again, one by one."""
-        portions = [tuple(files[at : at + PORTION]) for at in range(0, len(files), PORTION)]
+        """Yield the outcome of each portion of a folder; files of broken ones run once more at the end, one by one."""
+        folders = [tuple(names) for _, names in itertools.groupby(files, lambda file: file.rpartition("/")[0])]
+        portions = [names[at : at + PORTION] for names in folders for at in range(0, len(names), PORTION)]
+        broken = list[str]()
         with ThreadPoolExecutor(jobs) as pool:
             for came in pool.map(self._portion, portions):
                 if came.broken:
-                    yield from pool.map(self._alone, came.files)
-                else:
-                    yield came
-
-    def _alone(self, file: str) -> Came:
-        came = self._portion((file,))
-        for _ in range(ATTEMPTS - 1):
-            if not came.broken:
-                break
-            came = self._portion((file,))
-        return came
+                    broken += came.files
+                yield came._replace(again=bool(came.broken))
+            yield from pool.map(self._portion, ((file,) for file in broken))
 
     def _portion(self, files: tuple[str, ...]) -> Came:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -94,9 +90,10 @@ def came_of(files: tuple[str, ...], report: Path, ended: Ended, seconds: float) 
     # 5 says that no test was left to run.
     if not report.is_file() or ended.code not in (0, 1, 5):
         why = "ran out of time" if ended.code == TIMED_OUT else f"ended with {ended.code}"
-        return Came(
-            files, Counter(), seconds, {}, f"{files[0]} and {len(files) - 1} more: {why}\n{ended.printed[-3000:]}"
-        )
+        if found := STUCK.findall(ended.printed):
+            path, line, test = found[-1]
+            why += f", stuck in {path.replace(chr(92), '/')}:{line}, {test}"
+        return Came(files, Counter(), seconds, {}, f"{why}\n{ended.printed[-3000:]}")
     counts, failed = Counter[str](), dict[str, str]()
     for case in ET.parse(report).iter("testcase"):
         kinds = {child.tag for child in case}

@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = Request(self.command, self.path, headers, self.rfile.read(length))
         try:
             self._send(self.owner.answer(request))
-        except (BrokenPipeError, ConnectionResetError):
+        except ConnectionError:
             # The client gave up, as some tests want it to.
             self.close_connection = True
             self.owner.hung_up.set()

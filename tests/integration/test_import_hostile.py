@@ -67,7 +67,7 @@ def test_a_line_that_is_no_text_is_named_with_what_is_wanted(line):
 
 
 def test_a_fault_in_a_line_is_placed_by_its_character(tmp_path):
-    (tmp_path / "in.jsonl").write_text('{"title": "One"}\n{"title": \n')
+    (tmp_path / "in.jsonl").write_bytes(b'{"title": "One"}\n{"title": \n')
     with (
         Vault(":memory:") as vault,
         pytest.raises(BatchError, match="line 2: it is not JSON: Expecting value at character 12"),

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from consoles import home_at
 from septet import EmbeddingConfigError, NotAVault, ProfileError, ReadOnly, StoreError, TierError, Vault
 from septet.errors import Closed
 from septet.federation import Federation
@@ -19,7 +20,8 @@ from septet.service.operations import OPERATIONS
 def home(tmp_path, monkeypatch):
     for name in [n for n in os.environ if n.startswith(("SEPTET_", "XDG_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name, value in home_at(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
 

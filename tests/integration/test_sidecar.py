@@ -33,6 +33,13 @@ def test_a_process_begins_with_what_another_left(path):
         assert answers(vault) == expected
 
 
+def test_a_closed_vault_has_its_file_neither_mapped_nor_open(path):
+    with opened(path) as vault:
+        vault.search("alpha")
+        assert restored(vault)
+    assert not restored(vault) and vault._tier.manager.current is None
+
+
 def test_a_process_begins_with_the_token_counts_that_another_left(path):
     with opened(path) as vault:
         vault.search("alpha", profile="seven-signals")
@@ -49,8 +56,11 @@ def test_a_vault_without_use_for_token_counts_keeps_none_until_a_search_wants_th
         vault.search("alpha")
         assert vault._tier.manager.current.terms is None
         # They are worth a new file then, which the background writes.
-        until(lambda: answers(vault) and "terms.numbers" in columns(folder_of(path) / files(path)[0]))
-        until(lambda: not vault._tier.manager.busy)
+        manager = vault._tier.manager
+        # A file that is being written is not looked at.
+        until(
+            lambda: answers(vault) and not manager.busy and "terms.numbers" in columns(folder_of(path) / files(path)[0])
+        )
         assert answers(vault) == wanted(path)
         assert vault._tier.manager.current.terms.index.size_bytes == 0
         first = files(path)

@@ -110,7 +110,9 @@ def test_a_folder_equals_a_slow_twin_by_rules_and_globs(tmp_path, seed):
             named and not hidden and not any(map(hit, [*ignored, *exclude])) and (not include or any(map(hit, include)))
         )
 
-    everything = [os.path.relpath(Path(top, name), tmp_path) for top, _, names in os.walk(tmp_path) for name in names]
+    everything = [
+        Path(top, name).relative_to(tmp_path).as_posix() for top, _, names in os.walk(tmp_path) for name in names
+    ]
     root = root_at(tmp_path, include=include, exclude=exclude)
     assert paths_of(root) == sorted(filter(takes, everything))
     agrees(root)

@@ -26,7 +26,7 @@ def vault(tmp_path, notes):
 @pytest.mark.parametrize("change", ["new", "changed", "gone"])
 def test_the_status_names_every_file_that_drifted(tmp_path, share, change):
     folder = made(tmp_path / "notes", 20)
-    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.md"))
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.md"))
     with Vault(tmp_path / "v.db") as vault:
         vault.sync(folder)
         drifted = [f"{name}.txt" for name in names[:share]] if change == "new" else names[:share]
@@ -95,7 +95,7 @@ def test_the_status_counts_what_is_new_of_each_transcript(vault, notes):
     vault.sync()
     more = [message(f"line {i}") for i in range(20)]
     for path, count in ((short, 1), (long, 20)):
-        with path.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8", newline="\n") as file:
             file.writelines(more[:count])
     (root,) = vault.sync_status().roots
     sizes = [len("".join(more[:count])) for count in (1, 20)]

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -10,10 +9,10 @@ from contextlib import closing
 
 import pytest
 
+from consoles import was_killed
 from integration.test_restore import NEW, OLD, damaged, fill, held, names
 from septet import NotAVault, StoreBusy, StoreError, Vault
 from septet.exchange import restore
-from septet.sqlite.store import restoring
 
 STEPS = ["lock", "copy", "complete", "aside-wal", "rename", "sync", "clean"]
 HOLDER = """
@@ -24,25 +23,27 @@ vault.search("word")
 print("open", flush=True)
 sys.stdin.readline()
 """
+WRITER = """
+import os, sys
+from septet import Vault
+vault = Vault(sys.argv[1])
+for i in range(5):
+    vault.add(id=f"log{i}", title=f"word log {i}")
+os.kill(os.getpid(), 9)
+"""
+RESTORING = """
+import os, sys
+from septet.sqlite.store import restoring
+backup, path, last = sys.argv[1:]
+restoring.restore(backup, path, step=lambda name: os.kill(os.getpid(), 9) if name == last else None)
+"""
 
 
-def killed(task):
-    """Run a task in a child that is killed in the middle; False when it came to its end."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            task()
-            code = 0
-        finally:
-            os._exit(code)
-    status = os.waitpid(child, 0)[1]
-    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL)
-    return os.WIFSIGNALED(status)
-
-
-def kill():
-    os.kill(os.getpid(), signal.SIGKILL)
+def killed(program, *words):
+    """Run a program in a child that kills itself in the middle; False when it came to its end."""
+    child = subprocess.run([sys.executable, "-c", program, *map(str, words)], capture_output=True, timeout=60)
+    assert not child.stderr and (child.returncode == 0 or was_killed(child.returncode))
+    return child.returncode != 0
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +74,7 @@ def at_rest(path):
 
 
 def crashed(path):
-    def crash():
-        vault = Vault(path)
-        for i in range(5):
-            vault.add(id=f"log{i}", title=f"word log {i}")
-        kill()
-
-    assert killed(crash)
+    assert killed(WRITER, path)
     assert path.with_name("v.db-wal").stat().st_size > 0
     return OLD | {f"log{i}" for i in range(5)}
 
@@ -117,9 +112,7 @@ def test_a_backup_takes_the_place_of_a_vault_in_any_state(backup, path, state):
 @pytest.mark.parametrize("state", [crashed, missing_with_a_log, damaged_with_a_log])
 def test_a_kill_at_any_step_leaves_the_old_vault_or_the_new_one_whole(backup, path, state, step):
     old = state(path)
-    stopped = killed(
-        lambda: restoring.restore(str(backup), str(path), step=lambda name: kill() if name == step else None)
-    )
+    stopped = killed(RESTORING, backup, path, step)
     try:
         if path.exists():
             assert held(path) in (old, NEW)
@@ -138,7 +131,7 @@ def test_a_vault_that_another_process_has_open_is_refused(backup, path, mode):
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path), mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout.readline() == b"open\n"
+        assert process.stdout.readline().strip() == b"open"
         with pytest.raises(StoreBusy, match=r"v\.db is open: close it in every program"):
             restore(backup, path)
         process.communicate(b"\n", timeout=30)
@@ -149,7 +142,7 @@ def test_a_damaged_vault_that_another_process_has_open_is_refused(backup, path):
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path), "write"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout.readline() == b"open\n"
+        assert process.stdout.readline().strip() == b"open"
         damaged(path)
         before = path.read_bytes()
         with pytest.raises(StoreBusy):

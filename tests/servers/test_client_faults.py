@@ -7,6 +7,7 @@ import os
 import socket
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timezone
 from threading import Thread
 
@@ -292,11 +293,12 @@ def test_a_token_in_a_head_or_a_broken_answer_is_in_no_error_and_no_log(caplog):
         with socket.create_server(("127.0.0.1", 0)) as listening:
 
             def serve(head=head, listening=listening):
-                for _ in range(3):
-                    connection, _ = listening.accept()
-                    with connection:
-                        connection.recv(65_536)
-                        connection.sendall(f"{head}\r\n\r\n".encode())
+                with suppress(OSError):  # Windows ends a wait of a socket that is closed.
+                    for _ in range(3):
+                        connection, _ = listening.accept()
+                        with connection:
+                            connection.recv(65_536)
+                            connection.sendall(f"{head}\r\n\r\n".encode())
 
             Thread(target=serve, daemon=True).start()
             url = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -272,5 +272,8 @@ def within(path: str, places: Set[str]) -> bool:
 
 
 def unescaped(path: str) -> str:
-    """Return the path of an escaped `Found.path`."""
-    return os.fsdecode(_ESCAPED.sub(lambda match: bytes([int(match[1], 16)]), os.fsencode(path)))
+    """Return the path of an escaped `Found.path`; the path itself where names are not bytes, as on Windows."""
+    try:
+        return os.fsdecode(_ESCAPED.sub(lambda match: bytes([int(match[1], 16)]), os.fsencode(path)))
+    except UnicodeDecodeError:
+        return path

@@ -134,7 +134,8 @@ def _temporary(target: Path) -> Iterator[Path]:
     try:
         yield part
     finally:
-        part.unlink(missing_ok=True)
+        # One that an interrupt left open stays on some systems, and the next save of this thread writes over it.
+        host.remove(part)
 
 
 def _codes_of(path: Path) -> Path:

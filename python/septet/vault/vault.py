@@ -142,6 +142,8 @@ class Vault(ListedByArrays, AnyVault, Following):
                     self._keep_up()
         finally:
             super().close()
+            # Some systems keep a file from being removed as long as it is mapped.
+            self._tier.manager.forget()
 
     def optimize(self) -> Optimized:
         """Build the search index now instead of in the background, and write it beside the file.

@@ -225,7 +225,7 @@ class InventoryCorpus(FolderCorpus):
 
     def explain(self, request: CorpusRequest, entry_id: str) -> Miss | None:
         """Return why the list lacks a file, by its id, ``path:`` and the path; None for other ids."""
-        if request.mode == "vector" or not entry_id.startswith(PATH):
+        if request.mode == "vector" or not entry_id.startswith(PATH) or "\0" in entry_id:
             return None
         known, folder, path = self._folder.listed().repository, self._folder.path, entry_id.removeprefix(PATH)
         scores = dict(known.paths(self._words(request.query), MOST_PATHS))

@@ -260,8 +260,11 @@ class SnapshotManager:
         """
         with self._lock.hold():
             current, buffers = self.current, self._buffers
+            if current is None:
+                # Discarded since, as when the vault was closed: the next view opens the file.
+                return
             self._sidecar.coverage = Coverage.of(file, checkpoint.snapshot, checkpoint.spaces)
-            if current is None or file is None or buffers.postings is None or not checkpoint.is_of(buffers):
+            if file is None or buffers.postings is None or not checkpoint.is_of(buffers):
                 return
             frozen = checkpoint.snapshot
             try:

@@ -24,11 +24,22 @@ MOST = 5
 def file_faults(read: SqliteReading) -> list[str]:
     """Return SQLite's faults of the file itself, at most five; empty for a sound file."""
     try:
-        messages = [str(message) for (message,) in read.sql.execute(f"PRAGMA quick_check({MOST})")]
+        messages = _checked(read, str(MOST))
     except sqlite3.DatabaseError as fault:
         messages = [str(fault)]
+    except MemoryError:
+        # SQLite 3.44 and newer check full-text tables, too, and a damaged one requests more memory than there is.
+        stored = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        messages = [message for (name,) in read.sql.execute(stored).fetchall() for message in _checked(read, name)][
+            :MOST
+        ]
     # Full-text tables are checked separately, and can be rebuilt.
     return [message for message in messages if message != "ok" and "fts" not in message.lower()]
+
+
+def _checked(read: SqliteReading, what: str) -> list[str]:
+    """Return what SQLite says of a table, or of the file for a number of faults."""
+    return [str(message) for (message,) in read.sql.execute(f"PRAGMA quick_check({what})")]
 
 
 def version_of(read: SqliteReading) -> int:

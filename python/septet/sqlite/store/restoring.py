@@ -264,7 +264,8 @@ def _remove_arrays(target: Path) -> None:
     with suppress(OSError):
         for file in folder.iterdir():
             if file.suffix in (".arrays", ".part") or file.name == "lock":
-                file.unlink()
+                with suppress(OSError):
+                    host.erase(file)
         folder.rmdir()
 
 

@@ -116,9 +116,26 @@ mod tests {
             let codes = &weight.codes[column * row.len() + b * BLOCK..][..BLOCK];
             let products = part.codes.iter().zip(codes).map(|(&a, &w)| i64::from(a) * i64::from(w));
             let whole = products.sum::<i64>() as f32;
-            sum = whole.mul_add(weight.scales.row(column)[b] * part.scale, sum);
+            sum = fused(whole, weight.scales.row(column)[b] * part.scale, sum);
         }
         sum
+    }
+
+    /// `a * b + c`, rounded once, which `mul_add` is not on Windows with mingw's library. The double that the exact sum
+    /// is rounded to has an odd last bit unless it is exact, so that rounding it again is right.
+    fn fused(a: f32, b: f32, c: f32) -> f32 {
+        let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+        let sum = product + c;
+        let of_c = sum - product;
+        let rest = (product - (sum - of_c)) + (c - of_c);
+        let bits = sum.to_bits();
+        let odd = match rest {
+            0.0 => bits,
+            _ if bits & 1 == 1 => bits,
+            _ if (rest > 0.0) == (sum > 0.0) => bits + 1,
+            _ => bits - 1,
+        };
+        f64::from_bits(odd) as f32
     }
 
     fn product(kernel: Kernel, rows: &[f32], m: usize, k: usize, weight: &CodedWeights<'_>) -> Vec<f32> {
