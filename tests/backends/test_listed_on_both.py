@@ -158,3 +158,21 @@ def test_the_nearest_by_words_are_exact_whatever_they_are_written_in(both):
         own, found = (v.similar(text=text, limit=12) for v in both)
         assert [h.score for h in found] == pytest.approx([h.score for h in own], abs=1e-9)
         assert [h.id for h in found] == [h.id for h in own]
+
+
+def test_roles_and_instructions_rank_messages_alike(both):
+    said = [
+        ("user", "The lease of the flat begins in May."),
+        ("assistant", "The lease of the flat begins in May: sign it before."),
+        ("user", "Always give dates as year, month and day."),
+        (None, "A flat tyre."),
+    ]
+    for vault in both:
+        for at, (role, text) in enumerate(said):
+            attrs = {} if role is None else {"role": role}
+            vault.add(id=f"m{at}", title=text[:80], description=text, attrs=attrs, created_at=float(at))
+    for query in ("when does the lease of the flat begin", "could you give me the date of the lease"):
+        own, found = (v.search(query, profile="conversation") for v in both)
+        assert [hit.signals for hit in found] == [pytest.approx(hit.signals) for hit in own]
+        assert [(hit.id, pytest.approx(hit.score, abs=1e-9)) for hit in found] == [(hit.id, hit.score) for hit in own]
+        assert {hit.signals["role"] for hit in own} >= {1.0, 0.4}
