@@ -218,7 +218,7 @@ def _tuning(base: Profile, after: Profile, rows: Sequence[WeightSet], gain: Diff
     profile = base
     if accepted:
         name = base.name if base.name.endswith("(tuned)") else f"{base.name[:240]} (tuned)"
-        profile = _with(after, name=name, description=f"Weights fitted to {queries} queries: {change}.")
+        profile = after._with(name=name, description=f"Weights fitted to {queries} queries: {change}.")
     before_, after_ = ({row: dict(profiled.weights[row]) for row in rows} for profiled in (base, after))
     return Tuning(accepted, reason, profile, before_, after_, gain, queries)
 
@@ -317,11 +317,7 @@ def judged_pools(
 
 def with_weights(profile: Profile, row: WeightSet, weights: Mapping[str, float]) -> Profile:
     """Return the profile with other weights in one row."""
-    return _with(profile, weights={**profile.weights, row: dict(weights)})
-
-
-def _with(profile: Profile, **changes: Any) -> Profile:
-    return Profile.known(**{name: getattr(profile, name) for name in Profile.__dataclass_fields__} | changes)
+    return profile._with(weights={**profile.weights, row: dict(weights)})
 
 
 def fitted(profile: Profile, row: WeightSet, pools: Sequence[JudgedPool], measure: Measure) -> dict[str, float]:

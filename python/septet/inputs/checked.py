@@ -99,6 +99,10 @@ class Checked:
                 value.__dict__[name] = f.default if f.default_factory is MISSING else f.default_factory()
         return value
 
+    def _with(self, **changes: Any) -> Self:
+        """Return a copy with other valid fields, which are not checked."""
+        return self.known(**dict(self._fields()) | changes)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `checked` turns it back into an equal value."""
         return {name: _plain(value) for name, value in self._fields()}

@@ -5,9 +5,6 @@ They are created without validation, which would load pydantic; a test validates
 
 from __future__ import annotations
 
-from typing import Any
-
-from septet.inputs.checked import Checked
 from septet.ranking.fusion import (
     Above,
     Balance,
@@ -92,10 +89,6 @@ def _scaled(column: str) -> Scale:
     return Scale.known(scale=Col.known(col=column))
 
 
-def _fields(value: Checked) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
 def _estimated(by: Expression) -> Estimate:
     """Return the cosine, or its estimate from a word score of 0 to 1 for entries without a vector."""
     return Estimate.known(estimate=Col.known(col="cosine"), by=by, intercept=0.40, slope=2.91, doubt=5.0)
@@ -173,18 +166,15 @@ SEPTET = Profile.known(
 
 _INSTRUCTION = 0.17
 
-CONVERSATION = Profile.known(
-    **{
-        **_fields(SEPTET),
-        "name": "conversation",
-        "description": "The profile septet for messages with a role: those of a user count more than those of an "
-        "assistant, and requests find standing instructions.",
-        "text": TextRules.known(**{**_fields(SEPTET.text), "conversation": True}),
-        "signals": {**SEPTET.signals, "instruction": Col.known(col="instruction")},
-        "weights": {row: {**weights, "instruction": _INSTRUCTION} for row, weights in SEPTET.weights.items()},
-        "factors": {**SEPTET.factors, "role": Col.known(col="role")},
-        "facts": Facts.known(roles={"user": 1.0, "assistant": 0.4}),
-    }
+CONVERSATION = SEPTET._with(
+    name="conversation",
+    description="The profile septet for messages with a role: those of a user count more than those of an assistant, "
+    "and requests find standing instructions.",
+    text=SEPTET.text._with(conversation=True),
+    signals={**SEPTET.signals, "instruction": Col.known(col="instruction")},
+    weights={row: {**weights, "instruction": _INSTRUCTION} for row, weights in SEPTET.weights.items()},
+    factors={**SEPTET.factors, "role": Col.known(col="role")},
+    facts=Facts.known(roles={"user": 1.0, "assistant": 0.4}),
 )
 
 

@@ -16,7 +16,7 @@ from septet.profiles import ProfileLike
 from septet.profiles.builtin import SEPTET
 from septet.query.options import Leg, SearchOptions
 from septet.ranking.fusion import Col
-from septet.ranking.profile import Cuts, Profile, TextRules
+from septet.ranking.profile import Cuts, Profile
 from septet.retrieval.corpus import CorpusAnswer, CorpusRequest, RankedList
 from septet.retrieval.fusion import sealed, unsealed
 from septet.retrieval.knowledge import Knowledge, items_of, store_of
@@ -89,12 +89,10 @@ def leg_profile(k1: float = 1.2, b: float = 0.75) -> Profile:
 
     ``k1``, the saturation of repeated words, is clamped to 0.1 to 3, and ``b``, the weight of lengths, to 0 to 1.
     """
-    rules = {name: getattr(SEPTET.text, name) for name in TextRules.__dataclass_fields__}
-    rules |= {"k1": min(3.0, max(0.1, k1)), "b": min(1.0, max(0.0, b))}
     return Profile.known(
         name="leg",
         description="Each leg by its own number.",
-        text=TextRules.known(**rules),
+        text=SEPTET.text._with(k1=min(3.0, max(0.1, k1)), b=min(1.0, max(0.0, b))),
         signals={"bm25": Col.known(col="bm25"), "cosine": Col.known(col="cosine")},
         weights={"text": {"bm25": 1.0, "cosine": 0.0}, "hybrid": {"bm25": 0.0, "cosine": 1.0}},
         cuts=Cuts.known(guard_below=0),
