@@ -42,6 +42,12 @@ def test_a_request_finds_the_standing_instruction(vault):
     assert told[0].id == "user-1"
 
 
+def test_a_summary_counts_all_roles_alike(vault):
+    hits = vault.search("give me a summary of the lease of the flat in Porto")
+    assert {hit.signals["role"] for hit in hits} == {None}
+    assert {"user-1", "answer-1"} <= set(hits.ids)
+
+
 def test_entries_without_a_role_keep_their_score():
     with Vault(":memory:", clock=lambda: 1.7e9 + 60) as vault:
         filled(vault, [(name, None, text) for name, _, text in MESSAGES])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from septet.query.conversation import MOST_CHARS, MOST_QUERY_CHARS, is_instruction, is_request, topic_of
+from septet.query.conversation import MOST_CHARS, MOST_QUERY_CHARS, is_instruction, is_request, is_summary, topic_of
 from septet.query.parse import parse
 from septet.ranking.profile import TextRules
 
@@ -120,3 +120,14 @@ def test_only_profiles_of_conversations_read_a_query_so():
 def test_the_beginning_of_a_long_query_decides():
     assert is_request("could you help me with this: " + "x " * MOST_QUERY_CHARS)
     assert not is_request("x " * MOST_QUERY_CHARS + "could you help me")
+
+
+@pytest.mark.parametrize(
+    "query", ["Summarise the talks", "a quick summary of my plan", "an overview of what we did", "recap"]
+)
+def test_a_summary_is_asked_for_by_name(query):
+    assert is_summary(query) and not is_request(f"could you give me {query}")
+
+
+def test_a_word_that_begins_alike_asks_for_no_summary():
+    assert not is_summary("the summit of the mountain")

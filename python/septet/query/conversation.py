@@ -6,6 +6,7 @@ import re
 
 _SUMMARY = r"\bsummar(?:y|ies|i[sz]e\w*)\b|\boverview\b|\brecap\b"
 _ORDER = r"\border in which\b|\bin (?:what |which |chronological )?order\b(?! to\b)"
+_SUMMARIES = re.compile(_SUMMARY, re.IGNORECASE)
 #: Queries that ask for a list of what was talked about.
 _LISTING = re.compile(f"{_SUMMARY}|{_ORDER}", re.IGNORECASE)
 #: Phrases of such a query that say nothing of its topic.
@@ -59,6 +60,11 @@ def is_request(query: str) -> bool:
     """Return True if a query asks for help with what comes next, not for what was said."""
     query = query[:MOST_QUERY_CHARS]
     return bool(_REQUEST.search(query)) and not (_PAST.search(query) or _LISTING.search(query))
+
+
+def is_summary(query: str) -> bool:
+    """Return True if a query asks for a summary, which answers of an assistant are nearer to than questions."""
+    return _SUMMARIES.search(query[:MOST_QUERY_CHARS]) is not None
 
 
 def is_instruction(text: str) -> bool:

@@ -91,12 +91,16 @@ def _with_attrs(search: FederatedSearch, pool: Pool, paths: Mapping[str, Sequenc
 def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool:
     """Return the candidates with the columns that are read from entries, NaN where a tier does not answer.
 
-    ``role`` is the value of ``attrs.role``; ``instruction``, for requests only, is 1 for a standing instruction.
+    ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary; ``instruction`` is 1 for a standing
+    instruction, for requests only.
     """
     # Imported here: most profiles read no entries.
-    from septet.query.conversation import is_instruction, is_request
+    from septet.query.conversation import is_instruction, is_request, is_summary
 
-    wants_help = plan.profile.text.conversation and is_request(plan.query.text)
+    asks = plan.profile.text.conversation
+    wants_help, roles = asks and is_request(plan.query.text), plan.profile.facts.roles
+    if asks and is_summary(plan.query.text):
+        roles = {}
     columns = {name: np.full(len(pool), np.nan) for name in ("role", "instruction") if wants_help or name == "role"}
     tiers, rows = np.array(pool.tiers, dtype=np.int64), np.array(pool.rows, dtype=np.int64)
     for answer in search.answers:
@@ -105,7 +109,6 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         entries = search.or_degrade(answer.place, ask, None) if len(positions) else None
         if entries is None:
             continue
-        roles = plan.profile.facts.roles
         # Messages share few attrs.
         values = {attrs: roles.get(role_of(attrs), np.nan) for attrs in {entry.attrs_json for entry in entries}}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
