@@ -91,8 +91,8 @@ def _with_attrs(search: FederatedSearch, pool: Pool, paths: Mapping[str, Sequenc
 def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool:
     """Return the candidates with the columns that are read from entries, NaN where a tier does not answer.
 
-    ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary; ``instruction`` is 1 for a standing
-    instruction, for requests only.
+    ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary. ``instruction`` is 1 for a
+    standing instruction, for requests only.
     """
     # Imported here: most profiles read no entries.
     from septet.query.conversation import is_instruction, is_request, is_summary
