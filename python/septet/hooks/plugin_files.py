@@ -46,7 +46,7 @@ class PluginFiles:
                 except OSError as fault:
                     raise StoreError(f"{printable(path.parent)} cannot be created: {fault.strerror}") from None
                 with complete_file(path) as part:
-                    part.file.write(text.encode())
+                    part.write(text.encode())
         return changed
 
     def uninstall(self) -> bool:

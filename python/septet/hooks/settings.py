@@ -194,7 +194,7 @@ class SettingsFile:
         except OSError as fault:
             raise StoreError(f"{printable(real.parent)} cannot be created: {fault.strerror}") from None
         with complete_file(real) as part:
-            os.write(part.descriptor, text.encode("utf-8"))
+            part.write(text.encode("utf-8"))
             if self._text() != before:
                 raise StoreError(f"{printable(self.path)} was changed by another program in between: try again")
 
