@@ -1,6 +1,7 @@
 """Hooks between hostile files: nothing of another's is cut, taken or waited for."""
 
 import json
+import os
 
 import pytest
 
@@ -42,3 +43,67 @@ def test_a_disk_that_becomes_full_cuts_no_note_of_a_transcript(tmp_path):
     with no_larger_than(1_000), pytest.raises(OSError):
         state.replace(note, b"x" * 3_000)
     assert note.read_bytes() == b"before" and list(tmp_path.iterdir()) == [note]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "notify 'septet hooks run claude-code'",
+        "/opt/septet-wrapper && log hooks run claude-code",
+        "septet hooks run claude-code-2",
+        "my-septet hooks run claude-code",
+        "echo 'septet hooks run claude-code",
+    ],
+)
+def test_a_hook_of_another_that_names_septet_stays(septet, path, line):
+    settings = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
+    path.write_text(json.dumps(settings))
+    assert septet("hooks", "uninstall", "claude-code")[0] == 1
+    septet("hooks", "install", "claude-code")
+    assert septet("hooks", "status")[1].count("claude-code  4 hooks") == 1
+    for record in (septet.home / ".local/share/septet/hooks/settings").iterdir():
+        record.unlink()
+    assert septet("hooks", "uninstall", "claude-code")[0] == 0
+    assert json.loads(path.read_text())["hooks"]["Stop"] == settings["hooks"]["Stop"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "septet hooks run claude-code",
+        'A=1 "/home/a user/bin/septet" hooks run claude-code --vault x',
+        "/usr/bin/python3 -P -m septet hooks run claude-code",
+        "/bin/uv tool run --from 'septet[cli]' septet hooks run claude-code --vault v",
+        '"C:/Program Files/septet.exe" hooks run claude-code',
+    ],
+)
+def test_a_hook_is_known_however_septet_is_started(septet, path, line):
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}))
+    assert septet("hooks", "uninstall", "claude-code")[0] == 0
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": []}}
+
+
+def test_settings_that_are_read_only_stay(septet, path):
+    path.write_text("{}\n")
+    path.chmod(0o444)
+    code, _, err = septet("hooks", "install", "claude-code")
+    assert code == 3 and "read-only" in err
+    assert path.read_text() == "{}\n"
+    assert septet("hooks", "uninstall", "claude-code")[0] == 1
+    path.chmod(0o644)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("program", ["claude-code", "opencode"])
+@pytest.mark.parametrize("target", ["pipe", "/dev/zero", "folder"])
+def test_in_the_place_of_settings_only_a_file_is_read(septet, path, program, target):
+    os.mkfifo(septet.home / "pipe")
+    (septet.home / "folder").mkdir()
+    plugin = septet.home / ".config" / "opencode" / "plugins" / "septet.js"
+    plugin.parent.mkdir(parents=True)
+    for place in (path, plugin):
+        place.symlink_to(septet.home / target)
+    for action in ("install", "uninstall"):
+        code, _, err = septet("hooks", action, program)
+        assert code == 3 and "is no file" in err
+    assert septet("hooks", "status")[1].count("is no file") == 2
