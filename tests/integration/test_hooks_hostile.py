@@ -6,6 +6,8 @@ import os
 import pytest
 
 from commands import Commands
+from hooked import Hooked, transcript
+from septet import Vault
 from septet.hooks import state
 from small_files import no_larger_than
 
@@ -107,3 +109,32 @@ def test_in_the_place_of_settings_only_a_file_is_read(septet, path, program, tar
         code, _, err = septet("hooks", action, program)
         assert code == 3 and "is no file" in err
     assert septet("hooks", "status")[1].count("is no file") == 2
+
+
+@pytest.fixture
+def hooked(tmp_path, monkeypatch):
+    return Hooked(tmp_path, monkeypatch)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_start_does_not_wait_for_a_pipe_in_the_place_of_a_transcript(hooked):
+    hooked.knows("The payment service is reviewed by Ann")
+    os.mkfifo(hooked.home / "pipe.jsonl")
+    fields = {"hook_event_name": "SessionStart", "source": "compact", "cwd": "/nowhere/payment"}
+    printed = hooked.call({**fields, "transcript_path": str(hooked.home / "pipe.jsonl")}, "--no-helper")
+    assert "Ann" in printed["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize("above", ["", "sessions/user"])
+def test_a_transcript_in_a_folder_with_the_home_is_followed_alone(hooked, monkeypatch, above):
+    home = hooked.home / above
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    mine = transcript(home / "mine.jsonl")
+    transcript(home / "work" / "private.jsonl", [("user", "The zebra is private", "2026-05-01T10:00:00Z")])
+    fields = {"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": str(mine)}
+    hooked.call(fields, "--wait", "--vault", str(hooked.home / "v.db"))
+    assert hooked.failures() == []
+    with Vault(hooked.home / "v.db") as vault:
+        vault.sync()
+        assert vault.search("hokusai").hits and not vault.search("zebra").hits

@@ -169,9 +169,13 @@ def sync_into(opened: Vault, transcript: str) -> Any:
 
 
 def root_of(transcript: str) -> Path:
-    """Return the folder of all transcripts of a program: the nearest one with such a name, else that of the file."""
-    parents = Path(transcript).parents
-    return next((folder for folder in parents if folder.name in _SESSIONS), parents[0])
+    """Return the folder of all transcripts of a program: the nearest one with such a name, else that of the file.
+
+    A folder with the user's home in it has more than transcripts: then it is the file itself.
+    """
+    home = Path(os.path.realpath(Path.home()))
+    folders = [folder for folder in Path(transcript).parents if not home.is_relative_to(os.path.realpath(folder))]
+    return next((folder for folder in folders if folder.name in _SESSIONS), [*folders, Path(transcript)][0])
 
 
 def _name(root: Path) -> str:
