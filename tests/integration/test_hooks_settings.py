@@ -239,7 +239,7 @@ def test_the_status_shows_programs_waiting_transcripts_and_failures(septet, path
         septet("hooks", "run", "claude-code", stdin=json.dumps(event))
     code, out, _ = septet("hooks", "status")
     assert code == 0
-    assert "claude-code  4 hooks in" in out and "1 transcripts to sync" in out and "is not JSON" in out
+    assert "claude-code  4 hooks in" in out and "1 transcript to sync" in out and "is not JSON" in out
     printed = json.loads(septet("hooks", "status", "--json")[1])
     assert printed["pending"] == [str(transcript)] and len(printed["failures"]) == 1
     assert [len(program["commands"]) for program in printed["programs"] if program["program"] == "claude-code"] == [4]
