@@ -138,3 +138,36 @@ def test_a_transcript_in_a_folder_with_the_home_is_followed_alone(hooked, monkey
     with Vault(hooked.home / "v.db") as vault:
         vault.sync()
         assert vault.search("hokusai").hits and not vault.search("zebra").hits
+
+
+def test_the_vault_of_a_project_takes_no_conversation_of_another(hooked):
+    vault = hooked.home / "alpha" / ".septet" / "vault.db"
+    day = hooked.home / ".codex" / "sessions" / "2026"
+    mine = transcript(day / "mine.jsonl")
+    transcript(day / "other.jsonl", [("user", "The zebra is a secret of beta", "2026-05-01T10:00:00Z")])
+    fields = {"hook_event_name": "Stop", "session_id": "mine", "transcript_path": str(mine)}
+    for words in ("The tapir is new", "The okapi is newer"):
+        hooked.call(fields, "--wait", "--vault", str(vault), program="codex")
+        with mine.open("a") as lines:
+            lines.write(json.dumps({"type": "user", "message": {"role": "user", "content": words}}) + "\n")
+    assert hooked.failures() == []
+    with Vault(vault) as opened:
+        opened.sync()
+        assert opened.search("hokusai").hits and opened.search("tapir").hits and opened.search("okapi").hits
+        assert not opened.search("zebra").hits
+
+
+@pytest.mark.parametrize("vault", ["v.db", ".septet/vault.db"])
+def test_a_link_in_the_place_of_a_transcript_brings_no_other_file(hooked, vault):
+    (hooked.home / "passwords").write_text("the zebra of root\n")
+    link = hooked.home / ".claude" / "projects" / "app" / "link.jsonl"
+    link.parent.mkdir(parents=True)
+    try:
+        link.symlink_to(hooked.home / "passwords")
+    except OSError:
+        pytest.skip("this user makes no links")
+    fields = {"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": str(link)}
+    hooked.call(fields, "--wait", "--vault", str(hooked.home / vault))
+    with Vault(hooked.home / vault) as opened:
+        opened.sync()
+        assert not opened.search("zebra").hits
