@@ -26,7 +26,7 @@ def path(septet):
     return path
 
 
-@pytest.mark.parametrize("program, room", [("claude-code", 3_300), ("opencode", 2_000)])
+@pytest.mark.parametrize("program, room", [("claude-code", 3_300), ("claude-code", 500), ("opencode", 2_000)])
 def test_a_disk_that_becomes_full_cuts_no_settings(septet, path, program, room):
     plugin = septet.home / ".config" / "opencode" / "plugins" / "septet.js"
     path.write_text(json.dumps({"env": {"A": "x" * 3_000}}, indent=2))

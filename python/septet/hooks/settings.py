@@ -18,7 +18,7 @@ from septet.errors import StoreError, printable
 from septet.hooks import state
 from septet.hooks.json_text import Insertion, JsonValue, added, apply, parsed, without
 from septet.system.session import session
-from septet.system.target import complete_file
+from septet.system.target import complete_file, target_fault
 
 #: Maximum bytes of a settings file.
 MOST_BYTES = 8 * 2**20
@@ -82,8 +82,12 @@ class SettingsFile:
             return False
         self._refuse_read_only()
         record = {"path": str(self.path), "existed": clean is not None, "steps": steps, "after": text}
-        self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state.replace(self._record, json.dumps({**record, "after": _digest(text)}).encode("utf-8", "surrogatepass"))
+        note = json.dumps({**record, "after": _digest(text)}).encode("utf-8", "surrogatepass")
+        try:
+            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            state.replace(self._record, note)
+        except OSError as fault:
+            raise target_fault(self._record, fault.strerror or str(fault), fault.errno) from fault
         self._write(before, text)
         return True
 
@@ -196,7 +200,10 @@ class SettingsFile:
         """Replace the file as a whole, unless another program changed it in between."""
         real = Path(os.path.realpath(self.path))
         if text is None:
-            real.unlink(missing_ok=True)
+            try:
+                real.unlink(missing_ok=True)
+            except OSError as fault:
+                raise target_fault(real, fault.strerror or str(fault), fault.errno) from fault
             return
         try:
             real.parent.mkdir(parents=True, exist_ok=True)
