@@ -336,6 +336,11 @@ def test_a_plugin_of_another_is_refused(septet):
     assert path.read_text() == "export const Mine = 1\n"
 
 
+@pytest.mark.parametrize("program, step", [("codex", "/hooks"), ("openclaw", "plugins.allow"), ("cursor", "restart")])
+def test_the_step_that_is_left_to_the_user_is_named(septet, program, step):
+    assert step in septet("hooks", "install", program)[2]
+
+
 def test_openclaw_has_no_hooks_of_a_project(septet):
     assert septet("hooks", "install", "openclaw", "--project", ".")[0] == 2
 

@@ -19,6 +19,11 @@ from septet.hooks.programs import PROGRAMS
 
 #: Failures that `septet hooks status` prints.
 SHOWN = 5
+#: A step of the user without which a program does not run its hooks.
+_STEPS = {
+    "codex": "then review the hooks there: /hooks",
+    "openclaw": "if plugins.allow is set, add septet-hooks to it",
+}
 
 
 class HookAction(str, Enum):
@@ -77,6 +82,8 @@ def _install(arguments: _Arguments) -> None:
     print(f"{shown(path)}: {'hooks installed' if changed else 'the hooks are there already'}")
     if changed:
         say("restart the program, or begin a session: settings are read then")
+        if step := _STEPS.get(arguments.options.program):
+            say(step)
 
 
 def _uninstall(arguments: _Arguments) -> None:
