@@ -185,7 +185,8 @@ class Shell:
         (home / "run" / "septet").mkdir(parents=True, mode=0o755)
         self._environment["XDG_RUNTIME_DIR"] = str(home / "run")
         septets = (programs / "septet", Path(sys.executable).parent / "septet")
-        self._shown = {str(program): "/usr/local/bin/septet" for program in septets}
+        self._shown = {f": other users can enter {home / 'run' / 'septet'}": "; the next call starts it"}
+        self._shown |= {str(program): "/usr/local/bin/septet" for program in septets}
         self._shown |= {str(folder): "/data", str(folder).replace("_", r"\_"): "/data", str(home): "~"}
 
     def __call__(self, command: str) -> tuple[int, str]:

@@ -239,7 +239,7 @@ def test_the_status_shows_programs_waiting_transcripts_and_failures(septet, path
         septet("hooks", "run", "claude-code", stdin=json.dumps(event))
     code, out, _ = septet("hooks", "status")
     assert code == 0
-    assert "claude-code  4 hooks in" in out and "1 transcripts to sync" in out and "is not JSON" in out
+    assert "claude-code  4 hooks in" in out and "1 transcript to sync" in out and "is not JSON" in out
     printed = json.loads(septet("hooks", "status", "--json")[1])
     assert printed["pending"] == [str(transcript)] and len(printed["failures"]) == 1
     assert [len(program["commands"]) for program in printed["programs"] if program["program"] == "claude-code"] == [4]
@@ -334,6 +334,11 @@ def test_a_plugin_of_another_is_refused(septet):
     for action in ("install", "uninstall"):
         assert septet("hooks", action, "opencode")[0] == 3
     assert path.read_text() == "export const Mine = 1\n"
+
+
+@pytest.mark.parametrize("program, step", [("codex", "/hooks"), ("openclaw", "plugins.allow"), ("cursor", "restart")])
+def test_the_step_that_is_left_to_the_user_is_named(septet, program, step):
+    assert step in septet("hooks", "install", program)[2]
 
 
 def test_openclaw_has_no_hooks_of_a_project(septet):

@@ -93,16 +93,13 @@ reaching.identity = lambda: "of an older version"
 sys.exit(not helper.serve())
 """
 UPGRADED = """
-import threading
 from septet.hooks import helper, reaching
 helper.LOOK_S = 0.05
-begin = helper.Helper.__init__
-
-def upgraded(self, *arguments):
-    begin(self, *arguments)
-    threading.Timer(2, lambda: setattr(reaching, "identity", lambda: "of a newer version")).start()
-
-helper.Helper.__init__ = upgraded
+serve = helper.Helper.serve
+def upgraded(running):
+    reaching.identity = lambda: "of a newer version"
+    serve(running)
+helper.Helper.serve = upgraded
 assert helper.serve()
 """
 
@@ -216,6 +213,8 @@ def test_a_folder_that_others_can_enter_is_not_used(hooks):
     hooks.helper()
     (hooks.sockets / "septet").chmod(0o755)
     assert hooks.status()["helper"] is None
+    out, _ = hooks.start("status").communicate(timeout=60)
+    assert b"helper       does not run: other users can enter" in out
     assert hooks.prompt(QUESTION, "--no-helper")
     refused = hooks.start("serve")
     _, err = refused.communicate(timeout=60)
@@ -236,6 +235,20 @@ def test_an_answer_that_takes_too_long_is_given_up(hooks):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert time.monotonic() - begun < 30
     assert "UserPromptSubmit: no answer within 0.2 s" in hooks.failures()
+
+
+def test_a_call_that_was_too_slow_starts_the_helper_for_the_next(hooks):
+    code = (
+        "import sys; from septet.hooks import running, telling; import time\n"
+        "running.DEADLINE_S, running._LAST_S = 0.2, 30\n"
+        "telling.output_of = lambda *arguments: time.sleep(60)\n"
+        "running.start_apart = lambda *words: open('apart', 'w').write(' '.join(words))\n"
+        "running.run(['claude-code'])\n"
+    )
+    command, environment = [sys.executable, "-c", code], hooks.environment
+    done = subprocess.run(command, input=RAW % 0, capture_output=True, env=environment, cwd=hooks.home)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (hooks.home / "apart").read_text() == "hooks serve"
 
 
 def test_the_socket_is_the_user_s_alone(hooks):

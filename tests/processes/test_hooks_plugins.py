@@ -74,12 +74,12 @@ def run(home, program, plugin, steps):
 
 
 def kept(home):
-    """Sync the transcripts that the hooks noted, and return the texts that the vault has of them."""
+    """Sync the transcripts that the hooks noted, and return the text that the vault has of them."""
     from septet.hooks.keeping import sync_pending
 
     assert sync_pending() == 0
     with Vault(home / ".local/share/septet/vault.db") as vault:
-        return [entry.description for entry in vault.entries({"kind": "chunk"})]
+        return "\n".join(entry.description for entry in vault.entries({"kind": "chunk"}))
 
 
 def test_the_plugin_of_opencode_adds_a_part_and_keeps_the_conversation(home):
@@ -94,7 +94,7 @@ def test_the_plugin_of_opencode_adds_a_part_and_keeps_the_conversation(home):
         else:
             assert answer["pushed"] == []
     assert [answer["asked"] for answer in printed] == [[], [], ["ses_1"], ["ses_1"], []]
-    (text,) = kept(home)
+    text = kept(home)
     assert text == "User: Who reviews the payment service?\nAssistant: Ann does."
 
 
@@ -117,7 +117,7 @@ def test_the_plugin_of_openclaw_prepends_context_and_keeps_the_transcript(home):
             assert answer["result"] is None
         else:
             assert "Ann reviews changes" in answer["result"]["prependContext"]
-    (text,) = kept(home)
+    text = kept(home)
     assert "hokusai" in text
 
 

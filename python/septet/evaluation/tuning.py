@@ -108,12 +108,12 @@ class Tuning:
         backup = _before(target)
         if target.is_file():
             with complete_file(backup) as part:
-                part.file.write(target.read_bytes())
+                part.write(target.read_bytes())
         else:
             backup.unlink(missing_ok=True)
         text = json.dumps(_written(self.profile), ensure_ascii=False, indent=2) + "\n"
         with complete_file(target) as part:
-            part.file.write(text.encode())
+            part.write(text.encode())
 
 
 def undo_tuning(path: str | os.PathLike[str]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from septet.errors import QueryError, SeptetError
+from septet.errors import QueryError, SeptetError, printable
 from septet.hooks import keeping, reaching
 from septet.hooks.answering import answer
 from septet.hooks.calls import MOST_INPUT, VAULT_VARIABLE, call_of, options_of
@@ -221,9 +221,14 @@ def serve(idle_s: float = IDLE_S) -> bool:
     return True
 
 
-def can_run() -> bool:
-    """Return True if this system has a helper."""
-    return reaching.socket_path(os.environ) is not None
+def problem() -> str:
+    """Return the reason for which the helper cannot run; empty if it can."""
+    path = reaching.socket_path(os.environ)
+    if path is None:
+        return "there is none on this system"
+    folder = os.path.dirname(path)  # noqa: PTH120 - the path is a text
+    usable = host.is_private(folder) or not os.path.lexists(folder)
+    return "" if usable else f"does not run: other users can enter {printable(folder)}"
 
 
 def pid() -> int | None:

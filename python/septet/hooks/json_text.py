@@ -14,7 +14,7 @@ from septet.errors import StoreError
 
 #: Maximum depth of a value.
 MOST_DEPTH = 100
-_SPACE = re.compile(r"(?:[\s\ufeff]|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = re.compile(r"(?:[\s\ufeff]+|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\n\r]|\\.)*"|\'(?:[^\'\\\n\r]|\\.)*\'', re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _OTHER = re.compile(r"[-+]?(?:Infinity|NaN|0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|true|false|null")

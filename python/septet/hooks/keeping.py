@@ -138,32 +138,39 @@ def sync_transcript(vault: str, transcript: str) -> None:
     """Sync a transcript into a vault, which is created if missing.
 
     Secrets are masked, the chunks are ``unverified``, and have the times of their messages. The vault follows the
-    folder of the transcripts, but only this one is read now.
+    folder of the transcripts, but only this one is read now. That of a project follows this one alone: programs keep
+    the conversations of other projects beside it.
 
     Raises:
         SeptetError: the vault or the transcript cannot be used.
     """
-    from septet.service.places import make_folder
+    from septet.service.places import PROJECT_VAULT, make_folder
     from septet.vault import Vault
 
     make_folder(Path(vault))
     with Vault(vault) as opened:
-        report = sync_into(opened, transcript)
+        report = sync_into(opened, transcript, alone=Path(vault).parts[-2:] == PROJECT_VAULT.parts)
     for problem in (*report.problems, *(file.reason for file in report.skipped if not file.taken)):
         state.log_failure("sync", f"{transcript}: {problem}")
 
 
-def sync_into(opened: Vault, transcript: str) -> Any:
+def sync_into(opened: Vault, transcript: str, *, alone: bool = False) -> Any:
     """Sync a transcript into an open vault, and return the report; a folder with options of the user keeps them.
+
+    Args:
+        alone: True to follow the transcript rather than its folder.
 
     Raises:
         SeptetError: the vault or the transcript cannot be used.
     """
     from septet.files.report import roots_of
 
+    followed = {known.path for known in roots_of(opened._store)}
     root = Path(os.path.realpath(root_of(transcript)))
+    if alone and str(root) not in followed:
+        root = Path(os.path.realpath(transcript))
     options: dict[str, Any] = {}
-    if str(root) not in (known.path for known in roots_of(opened._store)):
+    if str(root) not in followed:
         from septet.files.chunking import Chunking
 
         # A chunk is of one turn, so that the profile `conversation` knows who speaks.
@@ -174,9 +181,13 @@ def sync_into(opened: Vault, transcript: str) -> Any:
 
 
 def root_of(transcript: str) -> Path:
-    """Return the folder of all transcripts of a program: the nearest one with such a name, else that of the file."""
-    parents = Path(transcript).parents
-    return next((folder for folder in parents if folder.name in _SESSIONS), parents[0])
+    """Return the folder of all transcripts of a program: the nearest one with such a name, else that of the file.
+
+    A folder with the user's home in it has more than transcripts: then it is the file itself.
+    """
+    home = Path(os.path.realpath(Path.home()))
+    folders = [folder for folder in Path(transcript).parents if not home.is_relative_to(os.path.realpath(folder))]
+    return next((folder for folder in folders if folder.name in _SESSIONS), [*folders, Path(transcript)][0])
 
 
 def _name(root: Path) -> str:

@@ -13,6 +13,8 @@ from septet.system.target import complete_file
 
 #: In each file: one without it belongs to its owner.
 MARK = "septet hooks"
+#: Bytes read of a file: more than those of Septet have.
+_MOST_BYTES = 65_536
 _PLUGINS = Path(__file__).with_name("plugins")
 _COMMAND = re.compile(r"^const COMMAND = (\[.*\]);$", re.MULTILINE)
 
@@ -46,7 +48,7 @@ class PluginFiles:
                 except OSError as fault:
                     raise StoreError(f"{printable(path.parent)} cannot be created: {fault.strerror}") from None
                 with complete_file(path) as part:
-                    part.file.write(text.encode())
+                    part.write(text.encode())
         return changed
 
     def uninstall(self) -> bool:
@@ -74,7 +76,10 @@ def script(name: str, words: list[str]) -> str:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text("utf-8", "replace")
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{printable(path)} is no file: nothing was changed")
+        with path.open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:
         return None
     except OSError as fault:

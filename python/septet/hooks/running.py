@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Maximum seconds of an answer: a program waits for its hooks.
 DEADLINE_S = 3.0
+#: Maximum seconds from then to the end of the process.
+_LAST_S = 1.0
 #: Bytes of the input that are read: one more than the maximum of `septet.hooks.calls`, which is not loaded here.
 _MOST_READ = 64 * 2**20 + 1
 
@@ -57,7 +59,7 @@ def _answer(words: Sequence[str]) -> None:
     from septet.hooks.answering import answer, read_once
     from septet.hooks.reaching import working_folder
 
-    watchdog = _deadline(f"{options.program} {call.event}")
+    watchdog = _deadline(call, options)
     try:
         _print(answer(call, options, read_once, working_folder()))
     finally:
@@ -93,17 +95,27 @@ def _has_helper() -> bool:
     return bool(folder) and (host.is_private(folder) or not os.path.lexists(folder))
 
 
-def _deadline(place: str) -> Timer:
+def _deadline(call: HookCall, options: HookOptions) -> Timer:
     """End the process after `DEADLINE_S`, unless the returned timer is cancelled."""
-    from threading import Timer
-
     from septet.hooks.state import log_failure
 
     def end() -> None:
-        log_failure(place, f"no answer within {DEADLINE_S:g} s")
+        # The thread that is late may hold what the next lines need.
+        _timer(_LAST_S, lambda: os._exit(0))
+        log_failure(f"{options.program} {call.event}", f"no answer within {DEADLINE_S:g} s")
+        with suppress(BaseException):
+            if not options.waits:
+                # Where answers are slow, the helper is needed the most.
+                _go_on(call, options)
         os._exit(0)
 
-    timer = Timer(DEADLINE_S, end)
+    return _timer(DEADLINE_S, end)
+
+
+def _timer(seconds: float, end: Callable[[], None]) -> Timer:
+    from threading import Timer
+
+    timer = Timer(seconds, end)
     timer.daemon = True
     timer.start()
     return timer

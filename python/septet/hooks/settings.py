@@ -17,10 +17,13 @@ from zlib import crc32
 from septet.errors import StoreError, printable
 from septet.hooks import state
 from septet.hooks.json_text import Insertion, JsonValue, added, apply, parsed, without
-from septet.system.target import complete_file
+from septet.system.session import session
+from septet.system.target import complete_file, target_fault
 
 #: Maximum bytes of a settings file.
 MOST_BYTES = 8 * 2**20
+#: The name of the command, at the end of a word.
+_SEPTET = re.compile(r"(?:^|[/\\])septet(?:\.exe)?$")
 
 
 class SettingsEntry(NamedTuple):
@@ -49,8 +52,6 @@ class SettingsFile:
         self._program = program
         #: The path of the one value of Septet, in settings that name no command.
         self._member = member
-        # A command of ours: only its program tells two from each other.
-        self._own = re.compile(rf"septet\b.* hooks run {re.escape(program)}(?![\w-])")
 
     def commands(self) -> list[str]:
         """Return the commands of Septet in the file; empty without a file.
@@ -79,9 +80,14 @@ class SettingsFile:
             raise self._fault(fault) from None
         if text == before:
             return False
+        self._refuse_read_only()
         record = {"path": str(self.path), "existed": clean is not None, "steps": steps, "after": text}
-        self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state.replace(self._record, json.dumps({**record, "after": _digest(text)}).encode("utf-8", "surrogatepass"))
+        note = json.dumps({**record, "after": _digest(text)}).encode("utf-8", "surrogatepass")
+        try:
+            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            state.replace(self._record, note)
+        except OSError as fault:
+            raise target_fault(self._record, fault.strerror or str(fault), fault.errno) from fault
         self._write(before, text)
         return True
 
@@ -95,6 +101,7 @@ class SettingsFile:
         text, exact = self._removed(before)
         if text == before:
             return False
+        self._refuse_read_only()
         self._write(before, text)
         if exact:
             self._record.unlink(missing_ok=True)
@@ -152,7 +159,7 @@ class SettingsFile:
 
     def _is_own(self, item: JsonValue) -> bool:
         value = item.get("command")
-        return value is not None and self._own.search(value.text) is not None
+        return value is not None and _calls(value.text, self._program)
 
     def _text(self) -> str | None:
         """Return the text of the file; None if it does not exist."""
@@ -161,7 +168,8 @@ class SettingsFile:
                 if self.path.exists() or self.path.is_symlink():
                     raise StoreError(f"{printable(self.path)} is no file: nothing was changed")
                 return None
-            raw = self.path.read_bytes()
+            with self.path.open("rb") as file:
+                raw = file.read(MOST_BYTES + 1)
         except OSError as fault:
             raise StoreError(f"{printable(self.path)} cannot be read: {fault.strerror}") from None
         if len(raw) > MOST_BYTES:
@@ -180,6 +188,11 @@ class SettingsFile:
             raise StoreError(f"{printable(self.path)} is no JSON object: nothing was changed")
         return whole
 
+    def _refuse_read_only(self) -> None:
+        """Raise `StoreError` for a file that its owner made read-only: renaming another over it would not ask."""
+        if self.path.exists() and not self.path.stat().st_mode & 0o222:
+            raise StoreError(f"{printable(self.path)} is read-only: nothing was changed")
+
     def _fault(self, fault: StoreError) -> StoreError:
         return StoreError(f"{printable(self.path)} was not changed: {fault}")
 
@@ -187,16 +200,29 @@ class SettingsFile:
         """Replace the file as a whole, unless another program changed it in between."""
         real = Path(os.path.realpath(self.path))
         if text is None:
-            real.unlink(missing_ok=True)
+            try:
+                real.unlink(missing_ok=True)
+            except OSError as fault:
+                raise target_fault(real, fault.strerror or str(fault), fault.errno) from fault
             return
         try:
             real.parent.mkdir(parents=True, exist_ok=True)
         except OSError as fault:
             raise StoreError(f"{printable(real.parent)} cannot be created: {fault.strerror}") from None
         with complete_file(real) as part:
-            os.write(part.descriptor, text.encode("utf-8"))
+            part.write(text.encode("utf-8"))
             if self._text() != before:
                 raise StoreError(f"{printable(self.path)} was changed by another program in between: try again")
+
+
+def _calls(line: str, program: str) -> bool:
+    """Return True for a command line with ``septet hooks run PROGRAM``, not for one with it inside of a text."""
+    try:
+        words = session.words(line)
+    except ValueError:
+        return False
+    calls = zip(words, words[1:], words[2:], words[3:])
+    return any(_SEPTET.search(name) and rest == ["hooks", "run", program] for name, *rest in calls)
 
 
 def _taken_out(text: str, insertions: Sequence[Insertion]) -> str:

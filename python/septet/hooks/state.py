@@ -64,7 +64,9 @@ def append(path: str | Path, line: bytes) -> None:
     """Append to a private file in one write, so that lines of several processes do not mix (`OSError`)."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(descriptor, line)
+        # On a full disk the system writes a part, which is no error to it; of the rest it is.
+        while line:
+            line = line[os.write(descriptor, line) :]
     finally:
         os.close(descriptor)
 

@@ -113,6 +113,9 @@ def _last_messages(transcript: str) -> str:
     from septet.files.transcripts import hear
 
     messages: list[str] = []
+    if not os.path.isfile(transcript):
+        # A pipe would be waited for.
+        return ""
     # No path of a file is a `ValueError`.
     with suppress(OSError, ValueError), open(transcript, "rb") as file:
         size = file.seek(0, 2)

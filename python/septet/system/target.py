@@ -38,6 +38,15 @@ class NewFile(NamedTuple):
     descriptor: int
     file: IO[bytes]
 
+    def write(self, content: bytes) -> None:
+        """Write bytes as a whole: on a full disk the system writes a part of them, which is no error to it.
+
+        Raises:
+            OSError: not all of them could be written.
+        """
+        with open(self.descriptor, "wb", closefd=False) as whole:
+            whole.write(content)
+
 
 @contextmanager
 def complete_file(

@@ -19,6 +19,11 @@ from septet.hooks.programs import PROGRAMS
 
 #: Failures that `septet hooks status` prints.
 SHOWN = 5
+#: A step of the user without which a program does not run its hooks.
+_STEPS = {
+    "codex": "then review the hooks there: /hooks",
+    "openclaw": "if plugins.allow is set, add septet-hooks to it",
+}
 
 
 class HookAction(str, Enum):
@@ -77,6 +82,8 @@ def _install(arguments: _Arguments) -> None:
     print(f"{shown(path)}: {'hooks installed' if changed else 'the hooks are there already'}")
     if changed:
         say("restart the program, or begin a session: settings are read then")
+        if step := _STEPS.get(arguments.options.program):
+            say(step)
 
 
 def _uninstall(arguments: _Arguments) -> None:
@@ -88,7 +95,7 @@ def _uninstall(arguments: _Arguments) -> None:
 
 
 def _status(arguments: _Arguments) -> None:
-    from septet.hooks.helper import can_run, pid
+    from septet.hooks.helper import pid, problem
     from septet.hooks.installing import status
     from septet.hooks.keeping import pending
     from septet.hooks.state import last_failures, log_path
@@ -102,14 +109,16 @@ def _status(arguments: _Arguments) -> None:
         return
     for installed in programs:
         count = len(installed.commands)
-        state = installed.problem or (f"{count} hooks in {shown(Path(installed.path))}" if count else "not installed")
+        state = installed.problem or (
+            f"{count} hook{'s' * (count > 1)} in {shown(Path(installed.path))}" if count else "not installed"
+        )
         print(f"{installed.program:12} {flat(state)}")
         for line in dict.fromkeys(installed.commands):
             print(f"{'':12} {flat(line)}")
-    without = "does not run; the next call starts it" if can_run() else "there is none on this system"
+    without = problem() or "does not run; the next call starts it"
     print(f"{'helper':12} {f'runs, process {helper}' if helper else without}")
     if waiting:
-        print(f"{len(waiting)} transcripts to sync: `septet hooks sync` does it now")
+        print(f"{len(waiting)} transcript{'s' * (len(waiting) > 1)} to sync: `septet hooks sync` does it now")
     if failures:
         print(f"last failures, from {shown(Path(log_path()))}:")
         for line in failures:
