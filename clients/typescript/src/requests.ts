@@ -81,7 +81,7 @@ export interface ExplainRequest {
   /** A filter, as {"tags": {"$in": ["http"]}}. */
   where?: Record<string, unknown> | null;
   /** Ranking profile. */
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   /** Include entries outside their validity. */
   include_expired?: boolean;
   /** Search the entries valid at this time. */
@@ -170,7 +170,7 @@ export interface IdsBeginningRequest {
 
 /** The weights of a profile after each day of feedback. */
 export interface LearnedRequest {
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   /** The tier to use, if the server has several. */
   tier?: string | null;
 }
@@ -238,7 +238,7 @@ export interface RecallRequest {
   /** A filter, as {"tags": {"$in": ["http"]}}. */
   where?: Record<string, unknown> | null;
   /** Ranking profile. */
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   /** Include entries outside their validity. */
   include_expired?: boolean;
   /** Search the entries valid at this time. */
@@ -327,7 +327,7 @@ export interface SearchManyRequest {
   /** A filter, as {"tags": {"$in": ["http"]}}. */
   where?: Record<string, unknown> | null;
   /** Ranking profile. */
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   /** Include entries outside their validity. */
   include_expired?: boolean;
   /** Search the entries valid at this time. */
@@ -381,7 +381,7 @@ export interface SearchRequest {
   /** A filter, as {"tags": {"$in": ["http"]}}. */
   where?: Record<string, unknown> | null;
   /** Ranking profile. */
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   /** Include entries outside their validity. */
   include_expired?: boolean;
   /** Search the entries valid at this time. */
@@ -508,7 +508,7 @@ export interface UpdateRequestBody {
 
 /** The weights of a profile. */
 export interface WeightsRequest {
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
   vectors?: boolean | null;
 }
 
@@ -546,7 +546,7 @@ export interface SearchByAddressQuery {
   mode?: "full" | "scan";
   legs?: "text" | "vector";
   /** A built-in profile. */
-  profile?: "septet" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval";
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval";
   kind?: string;
   type?: string;
   domain?: string;

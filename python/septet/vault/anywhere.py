@@ -6,6 +6,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from septet._core import Lock
@@ -124,7 +125,9 @@ class Copied(Historic, Judged):
         """
         from septet.exchange.copying import export
 
-        return export(self._store, target if hasattr(target, "write") else file_path(target, "target", StoreError))
+        # A module, such as os, may have a function of the name.
+        is_stream = hasattr(target, "write") and not isinstance(target, ModuleType)
+        return export(self._store, target if is_stream else file_path(target, "target", StoreError))
 
     @with_progress("entries", EntryError)
     def import_(
