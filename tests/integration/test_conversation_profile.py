@@ -42,6 +42,14 @@ def test_a_request_finds_the_standing_instruction(vault):
     assert told[0].id == "user-1"
 
 
+def test_an_assistant_gives_no_instructions(vault):
+    vault.add(
+        id="advice", title="Dates", description="Always write the date of the lease.", attrs={"role": "assistant"}
+    )
+    hits = {hit.id: hit for hit in vault.search("could you give me the date of the lease")}
+    assert hits["advice"].signals["instruction"] == 0 and hits["rule"].signals["instruction"] == 1
+
+
 def test_a_summary_counts_all_roles_alike(vault):
     hits = vault.search("give me a summary of the lease of the flat in Porto")
     assert {hit.signals["role"] for hit in hits} == {None}

@@ -89,6 +89,7 @@ def test_a_question_about_the_past_or_a_few_words_are_no_request(query):
         "User prefers dark mode",
         "From now on, call me Sam.",
         "As for my preferences: window seats.",
+        "It is always cold there, and always was. Always pack a coat.",
     ],
 )
 def test_an_instruction_holds_until_it_is_withdrawn(text):

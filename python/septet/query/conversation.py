@@ -42,8 +42,8 @@ _INSTRUCTION = re.compile(
     r"|\b(?:i|we|user)(?:'d| would)? (?:always |strongly |really |much )?prefers?\b|\b(?:my|our) preferences?\b",
     re.IGNORECASE,
 )
-#: Words without which a text has none, as the pattern takes longer.
-_STANDING = ("always", "never", "prefer", "from now on")
+#: Words without which a text has none, and characters around them in which the pattern looks, as it takes longer.
+_STANDING, _AROUND = ("always", "never", "prefer", "from now on"), 40
 #: Maximum characters of a query that is a question, and of a text in which an instruction is looked for.
 MOST_QUERY_CHARS, MOST_CHARS = 2_000, 20_000
 
@@ -70,4 +70,10 @@ def is_summary(query: str) -> bool:
 def is_instruction(text: str) -> bool:
     """Return True if a text has a standing instruction or a preference: `always …`, `I prefer …`, `from now on …`."""
     lower = text[:MOST_CHARS].lower()
-    return any(word in lower for word in _STANDING) and _INSTRUCTION.search(lower) is not None
+    for word in _STANDING:
+        at = lower.find(word)
+        while at >= 0:
+            if _INSTRUCTION.search(lower, max(0, at - _AROUND), at + _AROUND) is not None:
+                return True
+            at = lower.find(word, at + len(word))
+    return False
