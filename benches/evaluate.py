@@ -45,7 +45,7 @@ SEPTET = BUILTIN["septet"]
 PROFILES = ("seven-signals", "six-signals", "septet")
 #: Weights that contexts are compared with.
 CONTEXTS = (0.0, 0.1, 0.2, 0.4, 1.0)
-CUTS = (Chunking(), Chunking(tokens=200, overlap=0), Chunking(tokens=100, overlap=0))
+CUTS = (Chunking(), Chunking(tokens=100, overlap=0), Chunking(overlap=0, variant="entries"))
 #: Characters of a turn that are its title.
 TITLE = 80
 #: Characters of hits that are read.
@@ -218,7 +218,9 @@ def evaluate_conversations(collection: Collection) -> None:
             show(name, [of_one(one) for one in told])
         print(f"{who}: the part of the answers in the first {READ} characters of hits")
         for cut in CUTS:
-            show(f"transcript: {cut.tokens} tokens, overlap {cut.overlap}", [read(one, cut) for one in told])
+            for profile in ("septet", "conversation"):
+                name = f"{profile}: {cut.tokens} tokens, overlap {cut.overlap}, {cut.variant}"
+                show(name, [read(one, cut, profile) for one in told])
 
 
 def show(name: str, values: Sequence[float]) -> None:
@@ -291,11 +293,11 @@ def retrieved(one: Collection) -> float:
         return fmean(values)
 
 
-def read(one: Collection, cut: Chunking) -> float:
+def read(one: Collection, cut: Chunking, profile: str) -> float:
     """Return how much of the turns that answer stands in the first hits of a transcript, 0 to 1."""
     texts = {turn["id"]: " ".join(turn["text"].split()) for turn in one.docs}
     said = [{"role": turn["role"], "content": turn["text"]} for turn in one.docs]
-    with tempfile.TemporaryDirectory() as folder, Vault(":memory:", clock=lambda: NOW) as vault:
+    with tempfile.TemporaryDirectory() as folder, Vault(":memory:", clock=lambda: NOW, profile=profile) as vault:
         lines = "".join(json.dumps({"type": "message", "message": message}) + "\n" for message in said)
         Path(folder, "talk.jsonl").write_text(lines, encoding="utf-8")
         vault.sync(folder, chunking=cut, redact=False)

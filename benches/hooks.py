@@ -71,7 +71,7 @@ def home_of(entries: int) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def helper(septet: Sequence[str], environment: dict[str, str]) -> Iterator[None]:
-    """Run the helper meanwhile."""
+    """Run the helper for the length of a ``with`` block."""
     process = subprocess.Popen([*septet, "hooks", "serve"], env=environment, cwd=environment["HOME"])
     try:
         end = time.monotonic() + STARTS_S

@@ -161,18 +161,18 @@ def test_the_nearest_by_words_are_exact_whatever_they_are_written_in(both):
 
 
 def test_roles_and_instructions_rank_messages_alike(both):
-    said = [
+    messages = [
         ("user", "The lease of the flat begins in May."),
         ("assistant", "The lease of the flat begins in May: sign it before."),
         ("user", "Always give dates as year, month and day."),
         (None, "A flat tyre."),
     ]
     for vault in both:
-        for at, (role, text) in enumerate(said):
+        for at, (role, text) in enumerate(messages):
             attrs = {} if role is None else {"role": role}
             vault.add(id=f"m{at}", title=text[:80], description=text, attrs=attrs, created_at=float(at))
     for query in ("when does the lease of the flat begin", "could you give me the date of the lease"):
-        own, found = (v.search(query, profile="conversation") for v in both)
-        assert [hit.signals for hit in found] == [pytest.approx(hit.signals) for hit in own]
-        assert [(hit.id, pytest.approx(hit.score, abs=1e-9)) for hit in found] == [(hit.id, hit.score) for hit in own]
-        assert {hit.signals["role"] for hit in own} >= {1.0, 0.4}
+        local, remote = (vault.search(query, profile="conversation") for vault in both)
+        assert [hit.signals for hit in remote] == [pytest.approx(hit.signals) for hit in local]
+        assert [(hit.id, pytest.approx(hit.score, abs=1e-9)) for hit in remote] == [(h.id, h.score) for h in local]
+        assert {hit.signals["role"] for hit in local} >= {1.0, 0.4}

@@ -35,11 +35,17 @@ def test_what_a_user_said_comes_before_an_assistants_repetition(vault):
 
 
 def test_a_request_finds_the_standing_instruction(vault):
-    asked = vault.search("could you give me the date of the lease")
-    told = vault.search("when did I say the lease of the flat begins")
-    assert asked[0].id == "rule" and asked[0].signals["instruction"] == 1
-    assert {hit.signals["instruction"] for hit in told} == {None}
-    assert told[0].id == "user-1"
+    requested = vault.search("could you give me the date of the lease")
+    questioned = vault.search("when did I say the lease of the flat begins")
+    assert requested[0].id == "rule" and requested[0].signals["instruction"] == 1
+    assert {hit.signals["instruction"] for hit in questioned} == {None}
+    assert questioned[0].id == "user-1"
+
+
+def test_the_role_of_the_highest_value_gives_instructions(vault):
+    profile = {"extends": "conversation", "facts": {"roles": {"user": 0.8, "assistant": 0.3}}}
+    hits = {hit.id: hit for hit in vault.search("could you give me the date of the lease", profile=profile)}
+    assert hits["rule"].signals["instruction"] == 1
 
 
 def test_an_assistant_gives_no_instructions(vault):

@@ -321,7 +321,7 @@ def roles(vault):
 
 def test_a_chunk_of_one_speaker_has_its_role(tmp_path):
     lines = [("user", "When does it run?"), ("assistant", "At nine."), ("assistant", "On Mondays."), ("user", "Good.")]
-    (tmp_path / "t.jsonl").write_text("".join(line(*said) for said in lines), encoding="utf-8")
+    (tmp_path / "t.jsonl").write_text("".join(line(*turn) for turn in lines), encoding="utf-8")
     with Vault(":memory:") as mixed, Vault(":memory:") as turns:
         mixed.sync(tmp_path)
         turns.sync(tmp_path, chunking=Chunking(variant="entries"))
@@ -335,13 +335,22 @@ def test_a_chunk_of_one_speaker_has_its_role(tmp_path):
 def test_turns_read_bit_by_bit_are_those_of_one_read(tmp_path, tokens):
     path, chunking = tmp_path / "a" / "t.jsonl", Chunking(tokens=tokens, overlap=tokens // 5, variant="entries")
     path.parent.mkdir()
-    said = talk(0, 30).splitlines(keepends=True)
+    lines = talk(0, 30).splitlines(keepends=True)
     with Vault(":memory:") as vault, Vault(":memory:") as other:
         for until in (3, 4, 11, 30):
-            path.write_text("".join(said[:until]), encoding="utf-8")
+            path.write_text("".join(lines[:until]), encoding="utf-8")
             vault.sync(path.parent, chunking=chunking)
         other.sync(path.parent, chunking=chunking)
         assert content(vault) == content(other) and roles(vault) == roles(other)
         assert {role for role, *_ in roles(vault)} == {"user", "assistant"}
         for entry in vault:
             assert (entry.span.first_line % 2 == 0) == (entry.attrs["role"] == "user")
+
+
+def test_a_turn_of_a_transcript_may_be_an_instruction(tmp_path):
+    turns = [("user", "Always give dates as year, month and day."), ("assistant", "Always, with the date.")]
+    (tmp_path / "t.jsonl").write_text("".join(line(*turn) for turn in turns), encoding="utf-8")
+    with Vault(":memory:") as vault:
+        vault.sync(tmp_path, chunking=Chunking(variant="entries"))
+        hits = vault.search("could you give me the date of the lease", profile="conversation")
+        assert {hit.entry.attrs["role"]: hit.signals["instruction"] for hit in hits} == {"user": 1, "assistant": 0}

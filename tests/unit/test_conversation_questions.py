@@ -82,6 +82,7 @@ def test_a_question_about_the_past_or_a_few_words_are_no_request(query):
     "text",
     [
         "Always answer in metric units.",
+        "User: Never write comments in French.",
         "Thanks. Never push to main without asking!",
         "Please always add types.",
         "I prefer tabs, by the way",

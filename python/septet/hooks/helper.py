@@ -274,7 +274,7 @@ def _warm_up() -> None:
 
     with Vault(":memory:") as vault:
         vault.remember("a memory of nothing")
-        hits = vault.search("memory", mode="full", include_memories=True, min_confidence=0.0)
+        hits = vault.search("memory", mode="full", include_memories=True, profile="conversation", min_confidence=0.0)
         prompt_of(list(hits))
     telling.has_topic("memory")
 

@@ -173,10 +173,9 @@ def sync_into(opened: Vault, transcript: str, *, alone: bool = False) -> Any:
     if str(root) not in followed:
         from septet.files.chunking import Chunking
 
-        # A chunk is of one turn, so that the profile `conversation` knows who speaks.
-        turns = Chunking(overlap=0, variant="entries")
         options = {"name": _name(root), "include": [f"*{TRANSCRIPT}"], "trust": "unverified", "redact": "all"}
-        options["chunking"] = turns
+        # A chunk is of one turn, so that the profile `conversation` knows who speaks.
+        options["chunking"] = Chunking(overlap=0, variant="entries")
     return opened.sync(root, paths=[transcript], **options)
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from septet.errors import StoreError, printable
-from septet.system.target import complete_file
+from septet.system.target import complete_file, target_fault
 
 #: In each file: one without it belongs to its owner.
 MARK = "septet hooks"
@@ -56,7 +56,10 @@ class PluginFiles:
         self.check()
         present = [path for path in self.texts if path.exists()]
         for path in present:
-            path.unlink()
+            try:
+                path.unlink()
+            except OSError as fault:
+                raise target_fault(path, fault.strerror or str(fault), fault.errno) from fault
         for folder in {path.parent for path in present if path.parent.name.startswith("septet")}:
             with suppress(OSError):
                 folder.rmdir()

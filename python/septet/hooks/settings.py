@@ -104,7 +104,9 @@ class SettingsFile:
         self._refuse_read_only()
         self._write(before, text)
         if exact:
-            self._record.unlink(missing_ok=True)
+            # One that stays is of no text that the file has.
+            with suppress(OSError):
+                self._record.unlink()
         return True
 
     @property

@@ -38,7 +38,7 @@ _PAST = re.compile(
 )
 #: Instructions and preferences that hold until they are withdrawn.
 _INSTRUCTION = re.compile(
-    r"(?:^|[.!?;\n]\s*|\bplease )(?:always|never)\b|\bfrom now on\b"
+    r"(?:^|[.!?:;\n]\s*|\bplease )(?:always|never)\b|\bfrom now on\b"
     r"|\b(?:i|we|user)(?:'d| would)? (?:always |strongly |really |much )?prefers?\b|\b(?:my|our) preferences?\b",
     re.IGNORECASE,
 )

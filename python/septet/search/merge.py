@@ -113,9 +113,10 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         values = {attrs: roles.get(role_of(attrs), np.nan) for attrs in {entry.attrs_json for entry in entries}}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
         if wants_help:
-            # A message of less value is an answer, not an instruction.
+            # Instructions are of the role that counts most; others answer.
+            most = max(roles.values(), default=0.0)
             columns["instruction"][positions] = [
-                not values[entry.attrs_json] < 1 and is_instruction(entry.description) for entry in entries
+                not values[entry.attrs_json] < most and is_instruction(entry.description) for entry in entries
             ]
     return pool.with_columns(columns)
 
