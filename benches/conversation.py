@@ -11,15 +11,14 @@ question with an answer exceeds that of one without.
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
-import json
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from evaluate import load
 from septet import Vault
 from septet.embedding import LocalEmbedder
 from septet.evaluation.measures import ndcg
@@ -32,21 +31,22 @@ BEGAN, ASKED = 1.69e9, 1.7e9
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Questions about conversations.")
-    default = Path(__file__).parents[2] / "shared" / "data" / "beam100k"
-    parser.add_argument("folder", type=Path, nargs="?", default=default)
+    data = Path(os.environ.get("SEPTET_DATA") or Path(__file__).parents[2] / "shared")
+    parser.add_argument("folder", type=Path, nargs="?", default=data / "data" / "beam100k")
     parser.add_argument("--model")
     arguments = parser.parse_args()
     embedder = None if arguments.model is None else LocalEmbedder(arguments.model)
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     confidences: dict[tuple[str, bool], list[float]] = defaultdict(list)
-    judged = judgements(arguments.folder)
-    for number, (messages, questions) in enumerate(conversations(arguments.folder)):
+    collection = load(arguments.folder)
+    for number, group in enumerate(dict.fromkeys(message["group"] for message in collection.docs)):
+        messages = [message for message in collection.docs if message["group"] == group]
         with Vault(":memory:", clock=lambda: ASKED, embedder=embedder) as vault:
             vault.add_many(entry(message, at) for at, message in enumerate(messages))
             if embedder is not None:
                 vault.embed()
-            for question in questions:
-                relevant = judged.get(question["id"], {})
+            for question in (query for query in collection.queries if query["group"] == group):
+                relevant = collection.qrels.get(question["id"], {})
                 for profile in PROFILES:
                     hits = vault.search(question["text"], limit=TOP, profile=profile)
                     confidences[profile, bool(relevant)].append(max((hit.confidence for hit in hits), default=0.0))
@@ -59,27 +59,6 @@ def main() -> None:
     for row in sorted({row for row, _ in scores}, key=lambda row: (row in ("all", "odd", "even"), row)):
         print(f"{row:24}" + "".join(f"{fmean(scores[row, profile]):14.3f}" for profile in PROFILES))
     print(f"{'AUC':24}" + "".join(f"{auc(confidences, profile):14.3f}" for profile in PROFILES))
-
-
-def conversations(folder: Path) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Yield the messages and the questions of each conversation."""
-    messages, questions = rows(folder / "corpus.jsonl.gz"), rows(folder / "queries.jsonl.gz")
-    for group in sorted({message["group"] for message in messages}, key=int):
-        yield [m for m in messages if m["group"] == group], [q for q in questions if q["group"] == group]
-
-
-def rows(path: Path) -> list[Any]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
-def judgements(folder: Path) -> dict[str, dict[str, int]]:
-    """Return the relevance of messages by question."""
-    judged: dict[str, dict[str, int]] = defaultdict(dict)
-    with (folder / "qrels.tsv").open(encoding="utf-8", newline="") as lines:
-        for question, message, score in [*csv.reader(lines, delimiter="\t")][1:]:
-            judged[question][message] = int(score)
-    return judged
 
 
 def entry(message: Mapping[str, Any], at: int) -> dict[str, Any]:

@@ -21,6 +21,13 @@ TURNS = (
 )
 
 
+def claude_settings(home: Path) -> Path:
+    """Return the place of the settings of Claude Code, in a folder that is made."""
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    return path
+
+
 def transcript(path: Path, turns=TURNS) -> Path:
     """Write a transcript of Claude Code."""
     path.parent.mkdir(parents=True, exist_ok=True)

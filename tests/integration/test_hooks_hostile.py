@@ -6,7 +6,7 @@ import os
 import pytest
 
 from commands import Commands
-from hooked import Hooked, transcript
+from hooked import Hooked, claude_settings, transcript
 from septet import Vault
 from septet.hooks import state
 from small_files import no_larger_than
@@ -20,10 +20,7 @@ def septet(tmp_path, monkeypatch):
 
 @pytest.fixture
 def path(septet):
-    """The settings of Claude Code, in a folder that exists."""
-    path = septet.home / ".claude" / "settings.json"
-    path.parent.mkdir()
-    return path
+    return claude_settings(septet.home)
 
 
 @pytest.mark.parametrize("program, room", [("claude-code", 3_300), ("claude-code", 500), ("opencode", 2_000)])

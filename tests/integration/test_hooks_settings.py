@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import Commands
+from hooked import claude_settings
 from septet.hooks.json_text import added, apply, parsed, without
 
 OURS = {"type": "command", "command": "septet hooks run claude-code", "timeout": 10}
@@ -66,10 +67,7 @@ def septet(tmp_path, monkeypatch):
 
 @pytest.fixture
 def path(septet):
-    """The settings of Claude Code, in a folder that exists."""
-    path = septet.home / ".claude" / "settings.json"
-    path.parent.mkdir()
-    return path
+    return claude_settings(septet.home)
 
 
 def plain(text):
