@@ -65,7 +65,9 @@ def home_of(entries: int) -> Iterator[dict[str, str]]:
             vault.add_many({"title": f"Team {n} owns the service number {n}"} for n in range(entries))
             vault.remember("Ann reviews changes of the payment service")
             vault.optimize()
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SEPTET_", "XDG_"))}
+        # An installed package has its bytecode; without this name the first call leaves it.
+        ours = ("SEPTET_", "XDG_", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         yield {**kept, "HOME": home, "XDG_RUNTIME_DIR": home}
 
 
