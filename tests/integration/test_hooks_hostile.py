@@ -164,7 +164,9 @@ def test_a_link_in_the_place_of_a_transcript_brings_no_other_file(hooked, vault)
     except OSError:
         pytest.skip("this user makes no links")
     fields = {"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": str(link)}
-    hooked.call(fields, "--wait", "--vault", str(hooked.home / vault))
-    with Vault(hooked.home / vault) as opened:
+    path = hooked.home / vault
+    path.parent.mkdir(exist_ok=True)
+    hooked.call(fields, "--wait", "--vault", str(path))
+    with Vault(path) as opened:
         opened.sync()
         assert not opened.search("zebra").hits

@@ -113,8 +113,9 @@ def test_without_a_record_the_hooks_go_and_the_settings_stay(septet, path, text)
     for record in (septet.home / ".local/share/septet/hooks/settings").iterdir():
         record.unlink()
     assert septet("hooks", "uninstall", "claude-code")[0] == 0
-    left, before = plain(path.read_text()), plain(text)
-    assert "septet" not in path.read_text()
+    written = path.read_text(encoding="utf-8")
+    left, before = plain(written), plain(text)
+    assert "septet" not in written
     others = {event: groups for event, groups in before.get("hooks", {}).items() if groups}
     assert {event: groups for event, groups in left["hooks"].items() if groups} == others
     assert {name: left[name] for name in left if name != "hooks"} == {n: before[n] for n in before if n != "hooks"}
