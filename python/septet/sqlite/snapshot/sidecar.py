@@ -139,8 +139,8 @@ class Sidecar:
             its stamp, the file and its name.
         """
         purged = None
-        for generation, name in self._files():
-            if generation > read.generation:
+        for name in self._files():
+            if _place(name)[0] > read.generation:
                 continue
             try:
                 file = self._open(name)
@@ -179,7 +179,9 @@ class Sidecar:
             if not locked or not needed():
                 return None
             self._clean(PART)
-            name = f"{stamp.generation}-{os.urandom(6).hex()}{SUFFIX}"
+            # An earlier file of this generation may stay: of a killed writer, or, on Windows, while a process maps it.
+            serial = 1 + max((_place(name)[1] for name in self._names() if name.endswith(SUFFIX)), default=0)
+            name = f"{stamp.generation}-{serial}-{os.urandom(6).hex()}{SUFFIX}"
             part = folder / f"{name}{PART}"
             try:
                 self.step("file")
@@ -246,7 +248,7 @@ class Sidecar:
     def faults(self) -> list[str]:
         """Verify the checksums of all files; return the errors."""
         faults = []
-        for _, name in self._files():
+        for name in self._files():
             try:
                 file = self._open(name)
                 Stamp.from_bytes(file.stamp)
@@ -265,14 +267,13 @@ class Sidecar:
             self._local = is_local(self._folder)
         return _core.ArrayFile(f"{self._folder}/{name}", mapped=self._mapped and self._local)
 
-    def _files(self) -> list[tuple[int, str]]:
-        """Return generation and name of the sidecar files, latest first."""
+    def _files(self) -> list[str]:
+        """Return the names of the sidecar files, latest first."""
         try:
             names = [name for name in self._names() if name.endswith(SUFFIX)]
         except OSError:
             return []
-        numbered = [(name.partition("-")[0], name) for name in names]
-        return sorted(((int(number), name) for number, name in numbered if number.isdecimal()), reverse=True)
+        return sorted((name for name in names if name.partition("-")[0].isdecimal()), key=_place, reverse=True)
 
     def _clean(self, ending: str, but: str = "", remove: Callable[[str], None] = host.remove) -> None:
         for name in self._names():
@@ -296,6 +297,12 @@ class Sidecar:
             # Set before locking: a child forked in between must close its copy, or it would keep the lock.
             self._lock = ref(lock)
             yield host.lock_file(lock.fileno(), wait=wait)
+
+
+def _place(name: str) -> tuple[int, int]:
+    """Return the generation of a file and its number among those of one generation; 0 for what has none."""
+    generation, serial, _ = (*name.split("-"), "", "")[:3]
+    return int(generation) if generation.isdecimal() else 0, int(serial) if serial.isdecimal() else 0
 
 
 def _unlinked(path: str, flags: int) -> int:
