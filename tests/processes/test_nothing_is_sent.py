@@ -11,8 +11,10 @@ WATCH = """
     from pathlib import Path
     seen = []
     def watch(event, given):
-        # A socket that was made and leads nowhere reaches nobody.
-        if event.startswith(("socket.", "urllib.", "http.client.")) and event != "socket.__new__":
+        # A socket that was made and leads nowhere reaches nobody, nor does asking for the name of this machine, as
+        # `platform` does on Windows.
+        quiet = ("socket.__new__", "socket.gethostname")
+        if event.startswith(("socket.", "urllib.", "http.client.")) and event not in quiet:
             seen.append((event, repr(given)))
     sys.addaudithook(watch)
     folder = Path(sys.argv[1])

@@ -5,10 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import septet
-
 ROOT = Path(__file__).parents[2]
-PACKAGE = Path(septet.__file__).parent
+PACKAGE = ROOT / "python" / "septet"
 #: What code for Windows holds.
 WINDOWS = re.compile(r"win32|msvcrt|os\.name\b|cfg!?\(windows|os::windows|not\(unix\)|target_os = \"windows\"")
 #: What code for Unix alone holds, in Python.
