@@ -416,6 +416,16 @@ export interface SearchRequest {
   passages?: number | null;
 }
 
+/** Sessions of agents to which hooks printed entries. */
+export interface SessionsRequest {
+  /** Maximum number of sessions. */
+  limit?: number;
+  /** `next` of the previous page. */
+  after?: string | null;
+  /** The id of a session, to see that alone. */
+  session?: string | null;
+}
+
 /** Find entries like an entry, a text or a vector. */
 export interface SimilarRequest {
   id?: string | null;

@@ -21,6 +21,7 @@ export const ROUTES = {
   health: ["POST", "/v1/health"],
   learned: ["POST", "/v1/learned"],
   slow_searches: ["POST", "/v1/slow_searches"],
+  sessions: ["POST", "/v1/sessions"],
   add: ["POST", "/v1/entries"],
   update: ["PATCH", "/v1/entries/{id}"],
   update_many: ["POST", "/v1/update_many"],
