@@ -1,11 +1,13 @@
 """The record of a session: what hooks printed in it, when, for which program and from which vault."""
 
+import json
 import os
 import time
 from pathlib import Path
 
 import pytest
 
+from commands import Commands
 from hooked import Hooked
 from septet import Vault
 from septet.service.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
@@ -45,6 +47,25 @@ def test_a_lost_context_keeps_the_record_for_its_owner(hooked):
     assert hooked.prompt("who reviews the payment service")
     (record,) = records()
     assert len(list(calls_of(record.read_text().splitlines()))) == 3
+
+
+def test_the_command_prints_what_sessions_were_told(hooked, tmp_path, monkeypatch):
+    hooked.knows("Ann reviews changes of the payment service", "Bob owns the billing service")
+    for question in ("who reviews the payment service", "who owns billing?"):
+        assert hooked.prompt(question, session="first")
+    with Vault(hooked.vault) as vault:
+        vault.forget(where={"title": {"$contains": "Bob"}})
+    septet = Commands(tmp_path, monkeypatch)
+    own = ("--vault", str(hooked.vault))
+    code, out, _ = septet("hooks", "sessions", *own)
+    lines = [line.strip() for line in out.splitlines()]
+    assert (code, lines[0], lines[2]) == (0, "first  claude-code", "Ann reviews changes of the payment service")
+    assert lines[4].startswith("bob-owns-the-billing") and lines[4].endswith("(gone)")
+    _, out, _ = septet("hooks", "sessions", "--json", *own)
+    assert [session["session"] for session in json.loads(out)["sessions"]] == ["first"]
+    with Vault(hooked.home / "other.db"):
+        pass
+    assert septet("hooks", "sessions", "--vault", str(hooked.home / "other.db"))[:2] == (1, "")
 
 
 def test_a_record_of_an_earlier_release_still_counts(hooked):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hooked import Hooked
+from hooked import Hooked, transcript
 from septet import Federation, Vault
+from septet.hooks.keeping import sync_transcript
 from septet.service.session_log import MOST_BYTES, sessions_folder
 from septet.service.sessions import MOST_VERSIONS
 from serving import ask, serving
@@ -64,12 +65,22 @@ def test_each_session_has_its_calls_with_the_entries_as_they_are_now(hooked):
     assert [call["program"] for call in first["calls"]] == ["claude-code"] * 3
     assert all(abs(time.time() - call["at"]) < 600 for call in first["calls"])
     printed = [entry for call in first["calls"] for entry in call["entries"]]
-    assert [(entry["id"], entry["title"], entry["state"]) for entry in printed] == [
+    assert [(entry["id"], entry["text"], entry["state"]) for entry in printed] == [
         ("payments", PAYMENTS, "changed"),
         ("billing", None, "gone"),
         ("deploys", "Dora deploys the search service", "expired"),
     ]
     assert answer["sessions"][1]["left_out"] == 0
+
+
+def test_a_part_of_a_transcript_is_named_by_its_text(hooked):
+    sync_transcript(str(hooked.vault), str(transcript(hooked.transcript)))
+    assert hooked.prompt("what is the staging database called?", session="later")
+    with Vault(hooked.vault) as vault:
+        (session,) = sessions_of(vault)["sessions"]
+    texts = [entry["text"] for call in session["calls"] for entry in call["entries"]]
+    assert "Assistant: Noted: hokusai is the staging database." in texts
+    assert "abc123.jsonl" not in texts
 
 
 def test_a_compaction_is_seen(hooked):

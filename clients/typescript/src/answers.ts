@@ -264,10 +264,13 @@ export interface PieceAnswer {
   match: boolean;
 }
 
-/** An entry that was printed, with the time of its last change then; without title and kind if it is gone. */
+/**
+ * An entry that was printed, with the time of its last change then; without text and kind if it is gone. `text` is
+ * its title, or the beginning of its description if it is a part of a file with the name as title.
+ */
 export interface PrintedAnswer {
   id: string;
-  title: string | null;
+  text: string | null;
   kind: string | null;
   version: number;
   state: "current" | "changed" | "expired" | "gone";

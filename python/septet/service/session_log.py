@@ -23,8 +23,8 @@ KEPT_S = 14 * 86_400.0
 MOST_BYTES = 262_144
 #: Beginnings of the lines of events.
 CALLED, COMPACTED, BEGUN, LOST = "\tprinted ", "\tcompacted ", "\tbegun ", "\tlost "
-#: Latest time that is read, epoch seconds: later ones have no date.
-_LATEST = 1e11
+#: Latest time that is read, epoch seconds: some systems have no date for later ones.
+_LATEST = 3e10
 #: Maximum characters of the name of a program.
 _MOST_PROGRAM = 100
 #: Beginning of an id in JSON.

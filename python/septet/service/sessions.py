@@ -33,16 +33,21 @@ if TYPE_CHECKING:
 MOST_FILES, MOST_READ = 20_000, 500
 #: Maximum versions of a session in an answer: the newest.
 MOST_VERSIONS = 200
+#: Maximum characters of the text of a part of a file.
+MOST_TEXT = 200
 
 #: An entry since it was printed: as it was, changed, past its validity, or deleted.
 EntryState = Literal["current", "changed", "expired", "gone"]
 
 
 class PrintedAnswer(TypedDict):
-    """An entry that was printed, with the time of its last change then; without title and kind if it is gone."""
+    """An entry that was printed, with the time of its last change then; without text and kind if it is gone.
+
+    ``text`` is its title, or the beginning of its description if it is a part of a file with the name as title.
+    """
 
     id: str
-    title: str | None
+    text: str | None
     kind: str | None
     version: float
     state: EntryState
@@ -212,6 +217,11 @@ def _answer(record: _SessionRecord, entries: dict[str, Entry]) -> dict[str, Any]
     }
 
 
+def _text_of(entry: Entry) -> str:
+    is_part = entry.span is not None and entry.title == entry.span.path.rpartition("/")[2] and entry.description
+    return entry.description[:MOST_TEXT] if is_part else entry.title
+
+
 def _printed(id: str, version: float, entry: Entry | None) -> dict[str, Any]:
     state: EntryState = "gone"
     if entry is not None:
@@ -219,5 +229,5 @@ def _printed(id: str, version: float, entry: Entry | None) -> dict[str, Any]:
         changed = f"{entry.updated_at:.3f}" != f"{version:.3f}"
         expired = entry.valid_until is not None and entry.valid_until <= time.time()
         state = "expired" if expired else "changed" if changed else "current"
-    title, kind = (None, None) if entry is None else (entry.title, entry.kind)
-    return {"id": id, "title": title, "kind": kind, "version": version, "state": state}
+    text, kind = (None, None) if entry is None else (_text_of(entry), entry.kind)
+    return {"id": id, "text": text, "kind": kind, "version": version, "state": state}

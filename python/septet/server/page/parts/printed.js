@@ -63,7 +63,7 @@ export function printedList({ context, addressOf, entryAddress }) {
   function callItem({ at, program, entries }) {
     return h("li", {}, h("p.small.soft.number", {}, `${dated(at)} UTC`, h("span.unseen", {}, ` by ${program}`)),
       h("ul", {}, entries.map((entry) => h("li", {},
-        entry.state === "gone" ? h("span.mono.soft", {}, entry.id) : h("a", { href: entryAddress(entry.id), "data-entry": "" }, entry.title || entry.id),
+        entry.state === "gone" ? h("span.mono.soft", {}, entry.id) : h("a", { href: entryAddress(entry.id), "data-entry": "" }, entry.text || entry.id),
         " ", entry.state in STATES && h(`span.chip${entry.state === "gone" ? ".critical" : ".warning"}`, {}, STATES[entry.state])))));
   }
 
