@@ -39,6 +39,7 @@ VARYING = (
     (r"\[Errno \d+\]", "[Errno N]"),  # the number of "connection refused" depends on the system
     (r"\b\d+(\.\d+)? ms\b", "N ms"),
     (r"\b\d+(\.\d+)? MB\b", "N MB"),
+    (r"\b\d+ tokens\b", "N tokens"),  # heads of passages and fences change, what they are about does not
 )
 #: The same for what commands print, whose clock is that of the system.
 OF_COMMANDS = (
