@@ -12,8 +12,8 @@ from septet import Vault
 from septet.hooks import keeping, state
 from septet.hooks.answering import vault_of
 from septet.hooks.calls import HookOptions
+from septet.inputs.session_log import sessions_folder
 from septet.service.places import default_vault
-from septet.service.session_log import sessions_folder
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from commands import Commands
 from hooked import Hooked
 from septet import Vault
-from septet.service.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
+from septet.inputs.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hooked import Hooked, transcript
 from septet import Federation, Vault
 from septet.hooks.keeping import sync_transcript
-from septet.service.session_log import MOST_BYTES, sessions_folder
+from septet.inputs.session_log import MOST_BYTES, sessions_folder
 from septet.service.sessions import MOST_VERSIONS
 from serving import ask, serving
 

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from septet.errors import EntryError, SeptetError
 from septet.hooks import state
-from septet.service.session_log import hooks_folder, safe_name
+from septet.inputs.session_log import hooks_folder, safe_name
 
 if TYPE_CHECKING:
     from septet.vault import Vault

@@ -17,7 +17,7 @@ from zlib import crc32
 from septet.errors import StoreError, printable
 from septet.hooks import state
 from septet.hooks.json_text import Insertion, JsonValue, added, apply, parsed, without
-from septet.service.session_log import hooks_folder
+from septet.inputs.session_log import hooks_folder
 from septet.system.session import session
 from septet.system.target import complete_file, target_fault
 

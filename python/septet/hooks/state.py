@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from septet.errors import printable
-from septet.service import session_log
+from septet.inputs import session_log
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from septet.hooks import state
 from septet.hooks.calls import HookCall, HookOptions
 from septet.hooks.programs import PROGRAMS
-from septet.service.session_log import safe_name, version_line
+from septet.inputs.session_log import safe_name, version_line
 
 if TYPE_CHECKING:
     from septet.model.results import Hit

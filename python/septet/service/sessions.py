@@ -1,6 +1,6 @@
 """The operation `sessions`: entries that hooks printed to sessions of agents from the served vault.
 
-The records are files of the user whose process this is (`septet.service.session_log`). They are read as foreign ones:
+The records are files of the user whose process this is (`septet.inputs.session_log`). They are read as foreign ones:
 in part, without following links, and what is malformed is omitted.
 """
 
@@ -20,9 +20,9 @@ from typing_extensions import TypedDict
 
 from septet.errors import QueryError
 from septet.federation import Federation
+from septet.inputs import session_log
 from septet.inputs.arguments import shown
-from septet.service import session_log
-from septet.service.session_log import SessionCall
+from septet.inputs.session_log import SessionCall
 from septet.vault import Vault
 
 if TYPE_CHECKING:
