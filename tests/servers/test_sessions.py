@@ -111,7 +111,10 @@ def test_a_session_of_another_vault_is_not_shown(hooked, tmp_path):
 def test_a_link_to_the_vault_is_the_same_vault(hooked, tmp_path):
     hooked.knows(PAYMENTS)
     link = tmp_path / "link.db"
-    link.symlink_to(hooked.vault)
+    try:
+        link.symlink_to(hooked.vault)
+    except OSError:
+        pytest.skip("this user makes no links")
     assert hooked.prompt("who reviews the payment service", "--vault", str(link))
     with Vault(hooked.vault) as vault:
         assert names(sessions_of(vault)) == ["s"]
