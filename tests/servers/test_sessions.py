@@ -11,7 +11,7 @@ import pytest
 from hooked import Hooked, transcript
 from septet import Federation, Vault
 from septet.hooks.keeping import sync_transcript
-from septet.inputs.session_log import MOST_BYTES, sessions_folder
+from septet.inputs.session_log import KEPT_S, MOST_BYTES, sessions_folder
 from septet.service.sessions import MOST_VERSIONS
 from serving import ask, serving
 
@@ -125,7 +125,8 @@ def test_pages_follow_each_other_without_gap_or_repeat(hooked):
     for number in range(25):
         path = record(f"s{number:02}", called("payments 1.000", vault=hooked.vault))
         # Some are of one time.
-        os.utime(path, (number // 3, number // 3))
+        at = round(time.time()) - 1_000 + number // 3
+        os.utime(path, (at, at))
     with Vault(hooked.vault) as vault:
         pages, seen, after = [], [], None
         while after is not None or not pages:
@@ -139,11 +140,21 @@ def test_pages_follow_each_other_without_gap_or_repeat(hooked):
 
 def test_one_session_is_asked_for_by_its_id(hooked):
     hooked.knows(PAYMENTS)
-    for session in ("a/b", "other"):
+    for session in ("a/b", "other", "7f9f9a2e-1b3c"):
         assert hooked.prompt("who reviews the payment service", session=session)
     with Vault(hooked.vault) as vault:
         assert names(sessions_of(vault, session="a/b")) == ["a_b"]
         assert names(sessions_of(vault, session="../other")) == []
+        assert names(sessions_of(vault, session="rollout-2026-05-01-7f9f9a2e-1b3c")) == ["7f9f9a2e-1b3c"]
+        assert names(sessions_of(vault, session="1b3c")) == []
+
+
+def test_a_session_after_two_weeks_is_not_shown(hooked):
+    hooked.knows(PAYMENTS, id="payments")
+    path = record("old", called("payments 1.000", vault=hooked.vault))
+    os.utime(path, (0, time.time() - KEPT_S - 60))
+    with Vault(hooked.vault) as vault:
+        assert names(sessions_of(vault)) == []
 
 
 def test_a_long_session_is_cut_to_its_newest_entries_and_says_so(hooked):

@@ -422,7 +422,7 @@ export interface SessionsRequest {
   limit?: number;
   /** `next` of the previous page. */
   after?: string | null;
-  /** The id of a session, to see that alone. */
+  /** A session: its id, or the name of its transcript. */
   session?: string | null;
 }
 

@@ -250,7 +250,10 @@ SessionsRequest = request_of(
     tier=False,
     limit=Annotated[int, Field(ge=1, le=50, description="Maximum number of sessions.")],
     after=Annotated[str | None, Field(max_length=200, description="`next` of the previous page.")],
-    session=Annotated[str | None, Field(max_length=10_000, description="The id of a session, to see that alone.")],
+    session=Annotated[
+        str | None,
+        Field(max_length=10_000, description="A session: its id, or the name of its transcript."),
+    ],
 )
 AddRequest = request_of(
     "AddRequest",

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MOST_FILES, MOST_READ = 20_000, 500
 #: Maximum versions of a session in an answer: the newest.
 MOST_VERSIONS = 200
+#: Minimum characters of an id that is known by the end of the name of a transcript.
+LEAST_ENDING = 8
 #: Maximum characters of the text of a part of a file.
 MOST_TEXT = 200
 
@@ -101,7 +103,7 @@ def sessions(
         memory: the vault or federation.
         limit: maximum number of sessions.
         after: ``next`` of the page before.
-        session: the id of a session, to see that alone.
+        session: the id of a session, or the name of its transcript, which may end with the id; to see that alone.
 
     Raises:
         QueryError: ``after`` is malformed.
@@ -113,8 +115,8 @@ def sessions(
     start = None if after is None else _place_of(after)
     places = _places() if vaults else iter(())
     if session is not None:
-        name = session_log.safe_name(session)
-        places = (place for place in places if place.name == name)
+        wanted = session_log.safe_name(session)
+        places = (place for place in places if _is_of(place.name, wanted))
     for number, place in enumerate(place for place in places if start is None or place < start):
         if last is not None and (len(records) == limit or number == MOST_READ):
             following = f"{last.changed}-{last.name}"
@@ -144,13 +146,20 @@ def _real(path: str) -> str:
 def _places() -> Iterator[_RecordPlace]:
     """Return the places of the records, last changed first."""
     places: list[_RecordPlace] = []
+    # Hooks delete them when the next session begins.
+    oldest = int((time.time() - session_log.KEPT_S) * 1e9)
     with suppress(OSError), os.scandir(session_log.sessions_folder()) as items:
         for item in islice(items, MOST_FILES):
             # Another process may have deleted it.
             with suppress(OSError):
                 if session_log.is_safe(item.name) and item.is_file(follow_symlinks=False):
                     places.append(_RecordPlace(item.stat(follow_symlinks=False).st_mtime_ns, item.name))
-    return iter(sorted(places, reverse=True))
+    return iter(sorted((place for place in places if place.changed >= oldest), reverse=True))
+
+
+def _is_of(name: str, wanted: str) -> bool:
+    """Return True if a record is that of a session: a transcript may have a date before the id in its name."""
+    return name == wanted or (len(name) >= LEAST_ENDING and wanted.endswith((f"-{name}", f"_{name}")))
 
 
 def _place_of(after: str) -> _RecordPlace:

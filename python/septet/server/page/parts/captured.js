@@ -100,7 +100,7 @@ export function capturedList({ context, acting, addressOf, entryAddress, go }) {
     const head = session
       ? h("div.row.spread", {}, h("h3", {}, "Session ", h("span.mono", {}, session)), h("p.small", {},
           h("a", { href: addressOf({ session }) }, "all of it"), " · ", h("a", { href: addressOf({ part: "told", session }) }, "what it was told")))
-      : h("h3", {}, "Memories");
+      : h("h3", {}, entries.every(({ kind }) => kind === "memory") ? "Memories" : "Without a session");
     return h("section.card", {}, head, h("ol.captured", {}, entries.map(row)));
   }
 
