@@ -31,7 +31,7 @@ NOT_RUN = (
     ("", r"septet demo docs ", "what it answers changes with every edit of these pages"),
     ("", r"septet postgres init ", "makes roles of a server; tests of PostgreSQL do so"),
     ("docs/cli.md", r"septet .* --vault notes\.db\b|septet (demo notes/|restore backup)", "names ids of the reader's"),
-    ("docs/inspector.md", r"septet search .* --profile", "needs the profile that the page saved"),
+    ("docs/inspector.md", r"septet (search .* --profile|import )", "needs the file that the page saved"),
 )
 #: What a page may show otherwise than a run prints it: a pattern, and what stands for both.
 VARYING = (
@@ -39,6 +39,7 @@ VARYING = (
     (r"\[Errno \d+\]", "[Errno N]"),  # the number of "connection refused" depends on the system
     (r"\b\d+(\.\d+)? ms\b", "N ms"),
     (r"\b\d+(\.\d+)? MB\b", "N MB"),
+    (r"\b\d+ tokens\b", "N tokens"),  # heads of passages and fences change, what they are about does not
 )
 #: The same for what commands print, whose clock is that of the system.
 OF_COMMANDS = (

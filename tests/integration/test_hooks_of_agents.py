@@ -12,6 +12,7 @@ from septet import Vault
 from septet.hooks import keeping, state
 from septet.hooks.answering import vault_of
 from septet.hooks.calls import HookOptions
+from septet.inputs.session_log import sessions_folder
 from septet.service.places import default_vault
 
 
@@ -241,7 +242,7 @@ def test_ids_and_paths_of_odd_characters_are_no_failure(hooked):
     for session in ("../../etc", "\ud800", "a\0b", "x" * 5_000):
         assert hooked.prompt("who reviews the payment service", session=session)
         assert hooked.prompt("who reviews the payment service", session=session) is None
-    assert {path.parent for path in Path(state.folder(), "sessions").iterdir()} == {Path(state.folder(), "sessions")}
+    assert {path.parent for path in Path(sessions_folder()).iterdir()} == {Path(sessions_folder())}
     start = {"hook_event_name": "SessionStart", "session_id": "t", "source": "resume"}
     for path in ("\0", "\ud800", "/nowhere", str(hooked.home)):
         assert hooked.call(start | {"transcript_path": path, "cwd": path}) is None

@@ -291,6 +291,7 @@ READER, WRITER, ADMIN = ("a-token-for-reading", "a-token-for-writing", "a-token-
         ("POST", "mcp", {}, "write"),
         ("GET", "metrics", None, "admin"),
         ("POST", "v1/slow_searches", {}, "admin"),
+        ("POST", "v1/sessions", {}, "admin"),
     ],
 )
 def test_a_token_lets_pass_what_its_scope_is_for(vault, verb, path, body, wanted):

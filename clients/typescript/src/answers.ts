@@ -264,6 +264,18 @@ export interface PieceAnswer {
   match: boolean;
 }
 
+/**
+ * An entry that was printed, with the time of its last change then; without text and kind if it is gone. `text` is
+ * its title, or the beginning of its description if it is a part of a file with the name as title.
+ */
+export interface PrintedAnswer {
+  id: string;
+  text: string | null;
+  kind: string | null;
+  version: number;
+  state: "current" | "changed" | "expired" | "gone";
+}
+
 /** Changes to the options of a search that return an entry, and its rank then. */
 export interface RemedyAnswer {
   changes: Record<string, unknown>;
@@ -305,6 +317,29 @@ export interface RetrievalAnswer {
 /** The results of each query, in the order of the queries. */
 export interface SearchManyAnswer {
   results: ResultsAnswer[];
+}
+
+/** A session: its calls, oldest first, without the `left_out` earliest entries; times of its compactions. */
+export interface SessionAnswer {
+  session: string;
+  calls: SessionCallAnswer[];
+  compacted: number[];
+  left_out: number;
+}
+
+/** A call of a hook that printed entries. */
+export interface SessionCallAnswer {
+  at: number;
+  program: string;
+  entries: PrintedAnswer[];
+}
+
+/** Sessions, last called first; `recorded` is False if no vault in a file is served. `next` leads to more. */
+export interface SessionsAnswer {
+  recorded: boolean;
+  kept_days: number;
+  sessions: SessionAnswer[];
+  next: string | null;
 }
 
 /** The sidecar of the file: `current`, `behind` by this number of writes, `none`, or `off`. */

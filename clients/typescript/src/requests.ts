@@ -416,6 +416,16 @@ export interface SearchRequest {
   passages?: number | null;
 }
 
+/** Sessions of agents to which hooks printed entries. */
+export interface SessionsRequest {
+  /** Maximum number of sessions. */
+  limit?: number;
+  /** `next` of the previous page. */
+  after?: string | null;
+  /** A session: its id, or the name of its transcript. */
+  session?: string | null;
+}
+
 /** Find entries like an entry, a text or a vector. */
 export interface SimilarRequest {
   id?: string | null;

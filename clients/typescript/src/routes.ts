@@ -4,13 +4,14 @@ import type {
   AddRequest, CountRequest, DeleteEntryQuery, DeleteRequest, EntriesRequest, ExplainRequest, FacetsRequest,
   FeedbackRequest, ForgetRequest, GetQuery, HealthRequest, IdRequest, IdsBeginningRequest, LearnedRequest, Link,
   LinkManyRequest, LinkRequest, ListEntriesQuery, LoadRequest, NeighbourhoodRequest, NoRequest, RecallRequest,
-  RememberRequest, RetrieveRequest, SearchByAddressQuery, SearchManyRequest, SearchRequest, SimilarRequest,
-  StatsQuery, SupersedeRequest, ToolCall, UnlinkRequest, UpdateManyRequest, UpdateRequestBody, WeightsRequest,
+  RememberRequest, RetrieveRequest, SearchByAddressQuery, SearchManyRequest, SearchRequest, SessionsRequest,
+  SimilarRequest, StatsQuery, SupersedeRequest, ToolCall, UnlinkRequest, UpdateManyRequest, UpdateRequestBody,
+  WeightsRequest,
 } from "./requests.js";
 import type {
   CountAnswer, EntryAnswer, ExplanationAnswer, FacetsAnswer, Health, HealthAnswer, HistoryAnswer, IdAnswer, IdsAnswer,
   LearnedAnswer, LinksAnswer, LoadedAnswer, NeighbourhoodAnswer, OkAnswer, PageAnswer, ResultsAnswer, RetrievalAnswer,
-  SearchManyAnswer, SlowAnswer, StatsAnswer, StatusAnswer, ToolAnswer, WeightsAnswer,
+  SearchManyAnswer, SessionsAnswer, SlowAnswer, StatsAnswer, StatusAnswer, ToolAnswer, WeightsAnswer,
 } from "./answers.js";
 import { type CallOptions, Transport } from "./transport.js";
 
@@ -134,6 +135,11 @@ export class Routes extends Transport {
   /** Return the slowest searches of the last day. `POST /v1/slow_searches` */
   slowSearches(body: NoRequest = {}, options: CallOptions = {}): Promise<SlowAnswer> {
     return this.json<SlowAnswer>("/v1/slow_searches", { verb: "POST", body }, options);
+  }
+
+  /** Return what hooks printed to sessions of agents from the served vault. `POST /v1/sessions` */
+  sessions(body: SessionsRequest = {}, options: CallOptions = {}): Promise<SessionsAnswer> {
+    return this.json<SessionsAnswer>("/v1/sessions", { verb: "POST", body }, options);
   }
 
   /** List entries, page by page. `GET /v1/entries` */

@@ -16,6 +16,7 @@ from zlib import crc32
 
 from septet.errors import EntryError, SeptetError
 from septet.hooks import state
+from septet.inputs.session_log import hooks_folder, safe_name
 
 if TYPE_CHECKING:
     from septet.vault import Vault
@@ -88,7 +89,7 @@ def write_transcript(program: str, session: str, messages: list[Any]) -> str:
             "message": {"role": message.get("role"), "content": content},
         }
         lines.append(json.dumps(line, ensure_ascii=True) + "\n")
-    path = Path(state.folder(), "transcripts", program, f"{state.safe_name(session)}{TRANSCRIPT}")
+    path = Path(hooks_folder(), "transcripts", program, f"{safe_name(session)}{TRANSCRIPT}")
     whole = "".join(lines).encode()
     before = path.read_bytes() if path.exists() else b""
     if before and whole.startswith(before):
@@ -202,12 +203,12 @@ def _write(item: Pending) -> None:
 
 
 def _folder() -> Path:
-    return Path(state.folder(), "pending")
+    return Path(hooks_folder(), "pending")
 
 
 def _file_of(transcript: str, vault: str) -> Path:
     key = crc32(f"{vault}\0{transcript}".encode("utf-8", "surrogatepass"))
-    return _folder() / f"{state.safe_name(Path(transcript).stem)}-{key:08x}.json"
+    return _folder() / f"{safe_name(Path(transcript).stem)}-{key:08x}.json"
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

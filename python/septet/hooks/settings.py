@@ -17,6 +17,7 @@ from zlib import crc32
 from septet.errors import StoreError, printable
 from septet.hooks import state
 from septet.hooks.json_text import Insertion, JsonValue, added, apply, parsed, without
+from septet.inputs.session_log import hooks_folder
 from septet.system.session import session
 from septet.system.target import complete_file, target_fault
 
@@ -112,7 +113,7 @@ class SettingsFile:
     @property
     def _record(self) -> Path:
         key = crc32(os.path.realpath(self.path).encode("utf-8", "surrogatepass"))
-        return Path(state.folder(), "settings", f"{self._program}-{key:08x}.json")
+        return Path(hooks_folder(), "settings", f"{self._program}-{key:08x}.json")
 
     def _removed(self, text: str | None) -> tuple[str | None, bool]:
         """Return a text without the entries of Septet, None for no file; and True if it is as before them."""

@@ -1,4 +1,4 @@
-"""The files of hooks, in a folder of the user: failures, ids per session, transcripts to sync.
+"""The files of hooks, in a folder of the user: failures, records of sessions, transcripts to sync.
 
 Each of them can be deleted at any time. Without a writable folder hooks answer all the same.
 """
@@ -6,13 +6,12 @@ Each of them can be deleted at any time. Without a writable folder hooks answer 
 from __future__ import annotations
 
 import os
-import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from septet.errors import printable
-from septet.system.host import host
+from septet.inputs import session_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,21 +20,11 @@ if TYPE_CHECKING:
 MOST_LOG_BYTES = 64_000
 #: Maximum characters of a message in the log.
 MOST_MESSAGE = 300
-#: Age at which the ids of a session are deleted, in seconds.
-FORGOTTEN_S = 14 * 86_400.0
-#: Beginning of the line of a compaction among the ids of a session.
-_COMPACTED = "\tcompacted "
-_UNSAFE = re.compile(r"[^0-9A-Za-z_-]+")
-
-
-def folder() -> str:
-    """Return the folder: ``hooks`` in the folder of the user's data."""
-    return os.path.join(host.data_folder(), "hooks")
 
 
 def log_path() -> str:
     """Return the log of failures."""
-    return os.path.join(folder(), "failures.log")
+    return os.path.join(session_log.hooks_folder(), "failures.log")
 
 
 def log_failure(place: str, fault: BaseException | str) -> None:
@@ -47,7 +36,7 @@ def log_failure(place: str, fault: BaseException | str) -> None:
         path = log_path()
         _make_parent(path)
         if os.path.exists(path) and os.path.getsize(path) + len(line) > MOST_LOG_BYTES:
-            _drop_half(path)
+            _drop_half(path, MOST_LOG_BYTES)
         append(path, line)
 
 
@@ -84,59 +73,65 @@ def replace(path: str | Path, content: bytes) -> None:
             os.unlink(part)
 
 
-def safe_name(text: str) -> str:
-    """Return a text as the name of a file."""
-    return _UNSAFE.sub("_", text)[-100:] or "_"
-
-
 def known_ids(session_id: str) -> set[str]:
-    """Return the versions of entries that were printed in a session."""
+    """Return the versions of entries, and the compactions, that the context of a session has."""
     with suppress(OSError):
-        return set(_read(_ids_path(session_id)).splitlines()) if session_id else set()
+        return session_log.known_lines(_read(_path_of(session_id)).splitlines()) if session_id else set()
     return set()
 
 
-def add_ids(session_id: str, ids: list[str]) -> None:
-    """Remember versions of entries as printed in a session; ignore failures."""
-    if not session_id or not ids:
-        return
-    with suppress(OSError):
-        path = _ids_path(session_id)
-        _make_parent(path)
-        append(path, "".join(f"{id}\n" for id in ids).encode("utf-8", "replace"))
+def add_ids(session_id: str, ids: list[str], program: str, vault: str) -> None:
+    """Remember versions of entries as printed in a session now, and by whom; ignore failures."""
+    if ids:
+        _add_lines(session_id, [session_log.call_line(time.time(), program, vault), *ids])
 
 
 def note_compaction(session_id: str) -> None:
     """Remember that the context of a session is compacted now; ignore failures."""
-    add_ids(session_id, [f"{_COMPACTED}{time.time():.3f}"])
+    _add_lines(session_id, [_event(session_log.COMPACTED)])
 
 
 def compacted_at(ids: set[str]) -> float:
     """Return the time of the last compaction in the ids of a session, epoch seconds; 0 without one."""
-    times = [id.removeprefix(_COMPACTED) for id in ids if id.startswith(_COMPACTED)]
-    return max((float(time) for time in times if time.replace(".", "", 1).isdecimal()), default=0.0)
+    return max(session_log.compactions(ids), default=0.0)
 
 
 def forget_ids(session_id: str, *, begins: bool) -> None:
     """Forget the ids of a session whose context was lost, and those of old sessions; ignore failures.
 
+    The record stays for its owner, but what was printed before is printed again.
+
     Args:
         begins: True to forget its compactions as well.
     """
     with suppress(OSError):
-        if session_id:
-            compactions = [] if begins else [id for id in known_ids(session_id) if id.startswith(_COMPACTED)]
-            with suppress(FileNotFoundError):
-                os.unlink(_ids_path(session_id))
-            add_ids(session_id, compactions)
-        oldest = time.time() - FORGOTTEN_S
-        for item in os.scandir(os.path.dirname(_ids_path("_"))):
+        path = _path_of(session_id)
+        if session_id and os.path.exists(path):
+            if os.path.getsize(path) > session_log.MOST_BYTES:
+                _drop_half(path, session_log.MOST_BYTES)
+            _add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
+        oldest = time.time() - session_log.KEPT_S
+        for item in os.scandir(session_log.sessions_folder()):
             if item.stat().st_mtime < oldest:
                 os.unlink(item.path)
 
 
-def _ids_path(session_id: str) -> str:
-    return os.path.join(folder(), "sessions", safe_name(session_id))
+def _event(beginning: str) -> str:
+    return f"{beginning}{time.time():.3f}"
+
+
+def _add_lines(session_id: str, lines: list[str]) -> None:
+    """Append lines to the record of a session in one write; ignore failures."""
+    if not session_id:
+        return
+    with suppress(OSError):
+        path = _path_of(session_id)
+        _make_parent(path)
+        append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+
+
+def _path_of(session_id: str) -> str:
+    return os.path.join(session_log.sessions_folder(), session_log.safe_name(session_id))
 
 
 def _read(path: str) -> str:
@@ -148,7 +143,7 @@ def _make_parent(path: str | Path) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
 
 
-def _drop_half(path: str) -> None:
+def _drop_half(path: str, most: int) -> None:
     with open(path, "rb") as file:
-        newest = file.read()[-MOST_LOG_BYTES // 2 :]
+        newest = file.read()[-most // 2 :]
     replace(path, newest.partition(b"\n")[2])

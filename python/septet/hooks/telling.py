@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from septet.hooks import state
 from septet.hooks.calls import HookCall, HookOptions
 from septet.hooks.programs import PROGRAMS
+from septet.inputs.session_log import safe_name, version_line
 
 if TYPE_CHECKING:
     from septet.model.results import Hit
@@ -59,7 +60,8 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
     from septet.model.prompt import prompt_of
 
     text = prompt_of(hits, max_tokens=options.max_tokens, citations=False, boundary=None)
-    state.add_ids(call.session, [_version(hit) for hit in hits if _is_in(hit, text)])
+    printed = [_version(hit) for hit in hits if _is_in(hit, text)]
+    state.add_ids(call.session, printed, options.program, vault.path)
     value = PROGRAMS[options.program].output(call.event, text)
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
@@ -142,7 +144,7 @@ def _new(call: HookCall, hits: list[Hit]) -> list[Hit]:
 
 def _own_transcript(call: HookCall) -> str:
     """Return the name of the transcript of a session, empty if unknown; `write_transcript` names its own by the id."""
-    return os.path.basename(call.transcript) if call.transcript else f"{state.safe_name(call.session)}.jsonl"
+    return os.path.basename(call.transcript) if call.transcript else f"{safe_name(call.session)}.jsonl"
 
 
 def _is_of(hit: Hit, transcript: str, since: float) -> bool:
@@ -160,4 +162,4 @@ def _is_in(hit: Hit, text: str) -> bool:
 
 def _version(hit: Hit) -> str:
     changed = 0.0 if hit.entry is None else hit.entry.updated_at
-    return f"{hit.id} {changed:.3f}".replace("\n", " ")
+    return version_line(hit.id, changed)

@@ -111,7 +111,10 @@ def _error(status: int, code: str, message: str) -> RequestError:
     return RequestError(CallerFault(code, message, status), {"Connection": "close"} if status == 400 else None)
 
 
-_ROUTE_SCOPES = {"/v1/bulk": "write", "/mcp": "write", "/metrics": "admin", "/v1/slow_searches": "admin"}
+_ROUTE_SCOPES = {
+    **dict.fromkeys(("/v1/bulk", "/mcp"), "write"),
+    **dict.fromkeys(("/metrics", "/v1/slow_searches", "/v1/sessions"), "admin"),
+}
 
 
 def tokens_in(text: str, source: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from septet.errors import QueryError
 from septet.inputs.arguments import shown
 
-#: Scopes in ascending order: searches and reads; changes and tools; metrics and slow searches.
+#: Scopes in ascending order: searches and reads; changes and tools; metrics, slow searches and sessions of agents.
 SCOPES = ("read", "write", "admin")
 
 #: Minimum length of a token, in characters: shorter ones can be guessed.

@@ -9,7 +9,7 @@ from typing import Any
 
 from septet.client import shapes
 from septet.client.routes import ROUTES, Effect, OperationRoute, Verb
-from septet.service import inspected, requests, running
+from septet.service import inspected, requests, running, sessions
 from septet.service.running import Serving
 from septet.service.slow import SlowAnswer
 from septet.vault import Vault
@@ -144,6 +144,13 @@ _ROWS: Mapping[str, Operation] = {
             requests.NoRequest,
             _slow_searches,
             OperationRoute("POST", "/v1/slow_searches", SlowAnswer),
+        ),
+        operation(
+            "sessions",
+            "Return what hooks printed to sessions of agents from the served vault.",
+            requests.SessionsRequest,
+            _function(sessions.sessions),
+            OperationRoute("POST", "/v1/sessions", sessions.SessionsAnswer),
         ),
         operation("add", "Store an entry, or overwrite the one with its id.", requests.AddRequest),
         operation("update", "Change some fields of an entry."),

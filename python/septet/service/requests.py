@@ -22,7 +22,7 @@ from septet.query.facets import Bucket
 from septet.query.options import OPTIONS, WORDS, Mode
 from septet.retrieval.config import RetrievalProfile
 from septet.retrieval.retriever import Retriever
-from septet.service import inspected
+from septet.service import inspected, sessions
 from septet.vault import Vault
 
 #: A time on the wire: epoch seconds, or RFC 3339 with a zone.
@@ -241,6 +241,19 @@ HealthRequest = request_of(
 )
 LearnedRequest = request_of(
     "LearnedRequest", "The weights of a profile after each day of feedback.", inspected.learned, "memory"
+)
+SessionsRequest = request_of(
+    "SessionsRequest",
+    "Sessions of agents to which hooks printed entries.",
+    sessions.sessions,
+    "memory",
+    tier=False,
+    limit=Annotated[int, Field(ge=1, le=50, description="Maximum number of sessions.")],
+    after=Annotated[str | None, Field(max_length=200, description="`next` of the previous page.")],
+    session=Annotated[
+        str | None,
+        Field(max_length=10_000, description="A session: its id, or the name of its transcript."),
+    ],
 )
 AddRequest = request_of(
     "AddRequest",

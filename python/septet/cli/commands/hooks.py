@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -19,6 +20,8 @@ from septet.hooks.programs import PROGRAMS
 
 #: Failures that `septet hooks status` prints.
 SHOWN = 5
+#: Sessions that `septet hooks sessions` prints.
+SESSIONS = 20
 #: A step of the user without which a program does not run its hooks.
 _STEPS = {
     "codex": "then review the hooks there: /hooks",
@@ -32,6 +35,7 @@ class HookAction(str, Enum):
     install = "install"
     uninstall = "uninstall"
     status = "status"
+    sessions = "sessions"
     run = "run"
     sync = "sync"
     serve = "serve"
@@ -65,9 +69,10 @@ def hooks(
 ) -> None:
     """Give agents what the vault knows at their prompts, and the vault their transcripts, by the agents' hooks.
 
-    install and uninstall change the settings of a program; status shows them, and the last failures. Programs call
-    run, with JSON on standard input: it ends with 0, and prints nothing if it fails. Hooks start the others themselves:
-    sync reads the transcripts that they noted; serve is the helper, which makes them fast, and ends when it is idle.
+    install and uninstall change the settings of a program; status shows them, and the last failures; sessions shows
+    what hooks printed from the vault, and to which session. Programs call run, with JSON on standard input: it ends
+    with 0, and prints nothing if it fails. Hooks start the others themselves: sync reads the transcripts that they
+    noted; serve is the helper, which makes them fast, and ends when it is idle.
     """
     options = HookOptions(program or "", shared.vault, max_tokens, min_confidence, wait, helper)
     if project is not None and not project.is_dir():
@@ -125,6 +130,27 @@ def _status(arguments: _Arguments) -> None:
             print(f"  {flat(line)}")
 
 
+def _sessions(arguments: _Arguments) -> None:
+    from septet.cli.places import existing
+    from septet.service.places import PROJECT_VAULT
+    from septet.service.sessions import sessions
+
+    place = arguments.options.vault or (arguments.project and arguments.project / PROJECT_VAULT)
+    with existing(place) as vault:
+        answer = sessions(vault, limit=SESSIONS)
+    if arguments.as_json:
+        print_json(answer)
+    for session in () if arguments.as_json else answer["sessions"]:
+        programs = dict.fromkeys(call["program"] for call in session["calls"])
+        print(f"{session['session']}  {flat(', '.join(programs))}")
+        for call in session["calls"]:
+            print(f"  {time.strftime('%Y-%m-%d %H:%M', time.localtime(call['at']))}")
+            for entry in call["entries"]:
+                state = "" if entry["state"] == "current" else f"  ({entry['state']})"
+                print(f"    {flat(entry['text'] or entry['id'])}{state}")
+    raise typer.Exit(OK if answer["sessions"] else NOTHING)
+
+
 def _run(arguments: _Arguments) -> None:
     from septet.hooks.running import run
 
@@ -166,6 +192,7 @@ _ACTIONS: Mapping[HookAction, Callable[[_Arguments], None]] = {
     HookAction.install: _install,
     HookAction.uninstall: _uninstall,
     HookAction.status: _status,
+    HookAction.sessions: _sessions,
     HookAction.run: _run,
     HookAction.sync: _sync,
     HookAction.serve: _serve,

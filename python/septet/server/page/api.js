@@ -21,6 +21,7 @@ export const ROUTES = {
   health: ["POST", "/v1/health"],
   learned: ["POST", "/v1/learned"],
   slow_searches: ["POST", "/v1/slow_searches"],
+  sessions: ["POST", "/v1/sessions"],
   add: ["POST", "/v1/entries"],
   update: ["PATCH", "/v1/entries/{id}"],
   update_many: ["POST", "/v1/update_many"],
@@ -35,6 +36,7 @@ export const ROUTES = {
 };
 
 const TOKEN = "septet-token";
+const EXPORT = "/v1/export";
 
 /** An error that the server told, or that there was no server to tell one (code "unreachable", status 0). */
 export class ApiError extends Error {
@@ -71,18 +73,54 @@ export function makeApi(askToken) {
    * `signal` gives it up; `timed(stages)` is told how many milliseconds each stage took: [{name, ms}].
    */
   async function call(operation, request = {}, { signal, timed } = {}) {
+    return answerOf(await allowed((token) => sent(operation, request, token, signal)), timed);
+  }
+
+  /** Yield the records of an export, each as {text, record}: its line, and what that says. */
+  async function* exported({ signal } = {}) {
+    const response = await allowed((token) => fetched(EXPORT, { headers: headersOf(token), signal }));
+    if (!response.ok) await answerOf(response);
+    let rest = "";
+    for await (const piece of piecesOf(response.body.pipeThrough(new TextDecoderStream()))) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop();
+      for (const text of lines) yield { text, record: JSON.parse(text) };
+    }
+    if (rest) throw new ApiError("no_answer", "The export broke off.", response.status);
+  }
+
+  /** Return the response to a request that is sent with a token, which the person is asked for where it is wanted. */
+  async function allowed(send) {
     for (let asked = 0; ; asked += 1) {
       const used = sessionStorage.getItem(TOKEN);
-      const response = await sent(operation, request, used, signal);
-      if (response.status !== 401 || asked === 3) return answerOf(response, timed);
+      const response = await send(used);
+      if (response.status !== 401 || asked === 3) return response;
       const other = sessionStorage.getItem(TOKEN);
       if (other !== used) continue;
       const token = await newToken(used ? "The server does not know this token." : "");
-      if (!token) return answerOf(response, timed);
+      if (!token) return response;
     }
   }
 
-  return { call };
+  return { call, exported };
+}
+
+/** Yield the pieces of a stream; a browser may not iterate over one itself. */
+async function* piecesOf(stream) {
+  const reader = stream.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("no_answer", "The export broke off.", 0);
+  } finally {
+    // Who stops listening does not want the rest.
+    reader.cancel().catch(() => {});
+  }
+}
+
+function headersOf(token) {
+  return token ? { accept: "application/json", authorization: `Bearer ${token}` } : { accept: "application/json" };
 }
 
 async function sent(operation, request, token, signal) {
@@ -93,9 +131,8 @@ async function sent(operation, request, token, signal) {
     delete left[field];
     return value;
   });
-  const headers = { accept: "application/json" };
-  if (token) headers.authorization = `Bearer ${token}`;
-  const options = { method: verb, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" };
+  const headers = headersOf(token);
+  const options = { method: verb, headers, signal };
   if (verb === "GET" || verb === "DELETE") {
     const named = Object.entries(left).filter(([, value]) => value !== undefined && value !== null);
     const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
@@ -105,8 +142,12 @@ async function sent(operation, request, token, signal) {
     headers["content-type"] = "application/json";
     options.body = JSON.stringify(left);
   }
+  return fetched(url, options);
+}
+
+async function fetched(url, options) {
   try {
-    return await fetch(url, options);
+    return await fetch(url, { ...options, cache: "no-store", credentials: "omit", redirect: "error" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("unreachable", "The server does not answer: is it still running?", 0);

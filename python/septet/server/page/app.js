@@ -7,10 +7,11 @@ import * as search from "./views/search.js";
 import * as why from "./views/why.js";
 import * as compare from "./views/compare.js";
 import * as browse from "./views/browse.js";
+import * as memories from "./views/memories.js";
 import * as health from "./views/health.js";
 
 // A view exports name, title, key and create(context) -> {element, show(params), hide?(), onKey?(event)}.
-const VIEWS = [search, why, compare, browse, health];
+const VIEWS = [search, why, compare, browse, memories, health];
 
 const THEMES = ["system", "light", "dark"];
 const KEYS = [

@@ -68,7 +68,7 @@ export function askChanges(dialog, entry, save) {
       save_button.disabled = false;
     }
   } } },
-  h("h2", { id: "edit-title" }, "Edit"), h("p.mono.soft.small", {}, entry.id), h("div.edit-fields", {}, rows), problem,
+  h("h2", { id: "edit-title" }, "Edit"), h("p.mono.soft.small", {}, entry.id), fromFile(entry), h("div.edit-fields", {}, rows), problem,
   h("div.buttons", {}, h("button.quiet", { type: "button", on: { click: () => close(null) } }, "Cancel"), save_button)), "edit-title");
 }
 
@@ -80,8 +80,14 @@ export function askForget(dialog, { entry, links, versions, copies }) {
     h("p", {}, h("strong", {}, entry.title || entry.id)),
     h("p", {}, `Undo stores it again as it is, with its tags, attrs and times, and ${counted(links, "link")}. `,
       `It cannot bring back ${lost.join(" and ")}.`),
+    fromFile(entry),
     copies > 0 && h("p.note", {}, `${counted(copies, "other tier")} with the same id ${copies === 1 ? "keeps its" : "keep their"} copy, which searches will find then.`),
     h("div.buttons", {}, h("button.quiet", { type: "button", on: { click: () => close(null) } }, "Cancel"), h("button.danger", {}, "Forget"))), "forget-title");
+}
+
+/** A sync may undo what is done to a part of a file. */
+function fromFile({ span }) {
+  return span && h("p.note", {}, `It is a part of the file ${span.path}: when that changes, a sync takes its text from there again.`);
 }
 
 /** Store an entry again as it was, with its links; resolves to what to say. */

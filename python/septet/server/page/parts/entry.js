@@ -22,7 +22,7 @@ export function entryParts(entry, call, addressOf) {
       !texts.length && h("p.soft", {}, "It has a title alone.")),
       later("Similar entries", async () => alike(await call("similar", { id: entry.id, limit: ALIKE, mode: "scan" }), addressOf))),
     column(h("section.card", {}, h("h2", {}, "Facts"), facts(entry), attrs(entry.attrs ?? {})),
-      later("History", async () => history(entry, (await call("history", { id: entry.id })).versions))),
+      later("History", async () => versionList(entry, (await call("history", { id: entry.id })).versions))),
     later("Links", async () => links(await call("neighbourhood", { id: entry.id, limit: NODES }), addressOf)),
   ];
 }
@@ -87,7 +87,8 @@ function alike({ hits, weights }, addressOf) {
       hit.score >= NEAR && h("span.chip.warning", {}, "near-duplicate"))))];
 }
 
-function history(entry, versions) {
+/** Return the earlier versions of an entry, the last first, each with what the change after it made different. */
+export function versionList(entry, versions) {
   if (!versions.length) return h("p.soft", {}, "No earlier version is kept.");
   return h("ol.versions", {}, versions.map((version, n) => {
     const after = n === 0 ? entry : versions[n - 1].entry;

@@ -25,9 +25,9 @@ export function tomlOf({ weights, adaptive, ...named }) {
 const keyOf = (name) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name));
 const numberOf = (value) => (Number.isInteger(value) ? `${value}.0` : String(value));
 
-/** Let the person save a text as a file. */
+/** Let the person save a text, or pieces of one, as a file. */
 export function save(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  const url = URL.createObjectURL(new Blob([text].flat(), { type }));
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);

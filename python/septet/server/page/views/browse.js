@@ -1,11 +1,11 @@
 // Browse: entries by kind, domain, tag and age; and one entry with all that is known of it.
 
 import { fill, h, ownId } from "../parts/dom.js";
+import { makeActing } from "../parts/acting.js";
 import { ageBars, bucketOf, spanOf, whenNamed } from "../parts/ages.js";
-import { askChanges, askForget, restore, undoBar } from "../parts/changing.js";
 import { entryHead, entryParts } from "../parts/entry.js";
 import { dated, factChips } from "../parts/facts.js";
-import { fault, sentence, step } from "../parts/hits.js";
+import { fault, step } from "../parts/hits.js";
 
 export const name = "browse";
 export const title = "Browse";
@@ -19,14 +19,13 @@ const TYPING_MS = 200;
 
 /** Make the view. */
 export function create(context) {
-  const undo = undoBar(context);
-  const dialog = h("dialog.changing", {});
+  const acting = makeActing(context);
+  const { inTier } = acting;
   const content = h("div.browsed", {});
-  const element = h("section.browse-view", {}, undo.element, content, dialog);
+  const element = h("section.browse-view", {}, acting.bar, content, acting.dialog);
   let asked = 0;
   let shown = {};
   const address = (params) => context.addressOf(name, params);
-  const inTier = (tier) => (operation, request) => context.api.call(operation, tier ? { ...request, tier } : request);
 
   const box = h("input", { id: ownId("contains"), type: "search", name: "contains", "data-box": "", autocomplete: "off", placeholder: "Words in the title", maxlength: "200" });
   const order = h("select", { id: ownId("order"), name: "order" }, Object.entries(ORDERS).map(([value, text]) => h("option", { value }, text)));
@@ -121,7 +120,7 @@ export function create(context) {
     const home = h("p", {}, h("a", { href: address(rest) }, "← All entries"));
     try {
       await context.ready;
-      const tiers = await holding(id, params.tier);
+      const tiers = await acting.holding(id, params.tier);
       if (own !== asked) return;
       if (!tiers.length) return fill(content, home, h("div.empty", {}, h("h1", {}, "There is no such entry"), h("p.mono", {}, id)));
       const call = inTier(params.tier ?? (tiers[0] || undefined));
@@ -129,8 +128,10 @@ export function create(context) {
       if (own !== asked) return;
       const to = (other) => address({ ...rest, id: other });
       const actions = context.status.writable ? [
-        h("button", { type: "button", on: { click: () => edit(entry, call, params) } }, "Edit"),
-        h("button.danger", { type: "button", on: { click: () => forget(entry, call, params, tiers.length - 1) } }, "Forget"),
+        h("button", { type: "button", on: { click: () => acting.edit(entry, call, () => shown.id === id && show(shown)) } }, "Edit"),
+        h("button.danger", { type: "button", on: { click: () => acting.forget(entry, call, tiers.length - 1, {
+          gone: () => context.go(name, rest), back: () => context.go(name, params),
+        }) } }, "Forget"),
       ] : null;
       const head = entryHead(entry, tiers.filter(Boolean), actions);
       fill(content, home, head, h("div.entry-parts", {}, entryParts(entry, call, to)));
@@ -139,56 +140,6 @@ export function create(context) {
     } catch (error) {
       if (own === asked) fill(content, home, h("h1", {}, "Entry"), fault(error));
     }
-  }
-
-  /** Return the tiers that have an entry, the highest first; of one vault an empty name. */
-  async function holding(id, only) {
-    const known = context.status.tiers ?? {};
-    const tiers = Object.keys(known).sort((a, b) => known[b] - known[a]);
-    const all = only ? [only, ...tiers.filter((one) => one !== only)] : tiers.length ? tiers : [""];
-    const found = await Promise.all(all.map((one) => inTier(one)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false)));
-    if (!found.some(Boolean)) await inTier(only)("load", { ids: [id] });
-    return all.filter((_, n) => found[n]);
-  }
-
-  async function edit(entry, call, params) {
-    const change = await askChanges(dialog, entry, async (change) => {
-      const now = await call("get", { id: entry.id });
-      if (now.updated_at !== entry.updated_at || now.title !== entry.title) {
-        throw new Error("It was changed meanwhile: close this, look at it again, and change it then.");
-      }
-      await call("update", { id: entry.id, ...change.after });
-      return change;
-    });
-    if (!change) return;
-    undo.tell(`Saved ${Object.keys(change.after).join(", ")}.`, async () => {
-      await call("update", { id: entry.id, ...change.before });
-      if (shown.id === entry.id) show(shown);
-      return "Put back as it was. A vector that a program stored for the text before is not back.";
-    });
-    show(params);
-  }
-
-  async function forget(entry, call, params, copies) {
-    let links, versions;
-    try {
-      [{ links }, { versions }] = await Promise.all([call("links", { id: entry.id }), call("history", { id: entry.id })]);
-    } catch (error) {
-      return undo.tell(sentence(error), null);
-    }
-    if (!(await askForget(dialog, { entry, links: links.length, versions: versions.length, copies }))) return;
-    try {
-      await call("delete", { ids: [entry.id] });
-    } catch (error) {
-      return undo.tell(`Not forgotten. ${sentence(error)}`, null);
-    }
-    undo.tell(`Forgotten: ${entry.title || entry.id}.`, async () => {
-      const said = await restore(call, entry, links);
-      context.go(name, params);
-      return said;
-    });
-    const { id, ...rest } = params;
-    context.go(name, rest);
   }
 
   function onKey(event) {

@@ -1,0 +1,108 @@
+"""The record of a session: what hooks printed in it, when, for which program and from which vault."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from commands import Commands
+from hooked import Hooked
+from septet import Vault
+from septet.inputs.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
+
+
+@pytest.fixture
+def hooked(tmp_path, monkeypatch):
+    return Hooked(tmp_path, monkeypatch)
+
+
+def records():
+    """Return the files of the records."""
+    return sorted(Path(sessions_folder()).iterdir())
+
+
+def test_the_record_of_a_session_has_each_call_with_time_program_vault_and_versions(hooked):
+    hooked.knows("Ann reviews changes of the payment service", "Bob owns the billing service")
+    for question in ("who reviews the payment service", "who owns billing?"):
+        assert hooked.prompt(question)
+    (calls,) = [list(calls_of(path.read_text().splitlines())) for path in records()]
+    assert [(call.program, call.vault, len(call.versions)) for call in calls] == [
+        ("claude-code", str(hooked.vault), 1)
+    ] * 2
+    with Vault(hooked.vault) as vault:
+        assert [(entry.id, round(entry.updated_at, 3)) for entry in vault.entries(order_by=("title", "asc"))] == [
+            call.versions[0] for call in calls
+        ]
+    assert 0 <= calls[1].at - calls[0].at < 600 > time.time() - calls[1].at >= -0.001
+
+
+def test_a_lost_context_keeps_the_record_for_its_owner(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    start = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": "/data/other"}
+    for source in ("compact", "clear"):
+        assert hooked.prompt("who reviews the payment service")
+        hooked.call(start | {"source": source})
+    assert hooked.prompt("who reviews the payment service")
+    (record,) = records()
+    assert len(list(calls_of(record.read_text().splitlines()))) == 3
+
+
+def test_the_command_prints_what_sessions_were_told(hooked, tmp_path, monkeypatch):
+    hooked.knows("Ann reviews changes of the payment service", "Bob owns the billing service")
+    for question in ("who reviews the payment service", "who owns billing?"):
+        assert hooked.prompt(question, session="first")
+    with Vault(hooked.vault) as vault:
+        vault.forget(where={"title": {"$contains": "Bob"}})
+    septet = Commands(tmp_path, monkeypatch)
+    own = ("--vault", str(hooked.vault))
+    code, out, _ = septet("hooks", "sessions", *own)
+    lines = [line.strip() for line in out.splitlines()]
+    assert (code, lines[0], lines[2]) == (0, "first  claude-code", "Ann reviews changes of the payment service")
+    assert lines[4].startswith("bob-owns-the-billing") and lines[4].endswith("(gone)")
+    _, out, _ = septet("hooks", "sessions", "--json", *own)
+    assert [session["session"] for session in json.loads(out)["sessions"]] == ["first"]
+    with Vault(hooked.home / "other.db"):
+        pass
+    assert septet("hooks", "sessions", "--vault", str(hooked.home / "other.db"))[:2] == (1, "")
+
+
+def test_a_record_of_an_earlier_release_still_counts(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt("who reviews the payment service")
+    (record,) = records()
+    lines = [line for line in record.read_text().splitlines() if not line.startswith("\t")]
+    record.write_text("".join(f"{line}\n" for line in lines))
+    assert hooked.prompt("who reviews the payment service") is None
+    assert list(calls_of(lines)) == []
+
+
+def test_a_record_that_grew_is_halved_when_a_context_begins(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt("who reviews the payment service")
+    (record,) = records()
+    with record.open("a") as file:
+        file.write(f"{'x' * 99} 1.000\n" * (MOST_BYTES // 90))
+    hooked.call({"session_id": "s", "hook_event_name": "SessionStart", "source": "clear", "cwd": "/data/other"})
+    assert MOST_BYTES // 3 < record.stat().st_size < MOST_BYTES
+    assert hooked.prompt("who reviews the payment service")
+
+
+def test_a_session_after_two_weeks_is_forgotten(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt("who reviews the payment service")
+    (record,) = records()
+    os.utime(record, (0, time.time() - KEPT_S - 60))
+    hooked.call({"session_id": "t", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/data/other"})
+    assert records() == []
+
+
+@pytest.mark.parametrize("id", ['"quoted"', "a\u2028b", "ü 日本", "two words"])
+def test_an_entry_of_any_id_is_recorded_and_printed_once(hooked, id):
+    hooked.knows("Ann reviews changes of the payment service", id=id)
+    assert hooked.prompt("who reviews the payment service")
+    assert hooked.prompt("and who reviews the payment service then?") is None
+    (record,) = records()
+    (call,) = calls_of(record.read_text(encoding="utf-8").splitlines())
+    assert [known for known, _ in call.versions] == [id]
