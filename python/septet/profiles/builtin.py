@@ -164,6 +164,9 @@ SEPTET = Profile.known(
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
 
+#: Hits of lower confidence than this share of that of the best are not part of a `Vault.context`.
+CONTEXT_CUT = 0.75
+
 _INSTRUCTION = 0.17
 
 CONVERSATION = SEPTET._with(
