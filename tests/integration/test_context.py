@@ -152,7 +152,7 @@ def test_of_entries_that_say_the_same_the_newest_is_taken(vault):
     context = vault.context("Who reviews changes of the payment service?")
     assert {*context.ids} == {"new", "not", "bob"}
     (missing,) = context.left_out
-    assert missing.to_dict() == {"id": "old", "code": "older", "reason": "an older statement of new"}
+    assert missing == ("old", "older", "an older statement of new")
 
 
 def test_of_entries_that_say_the_same_a_pin_or_the_most_trusted_is_taken(vault):
@@ -183,6 +183,14 @@ def test_memories_are_in_unless_other_kinds_are_wanted(vault):
     assert vault.context(query, kinds="entry").ids == ["entry"]
     assert vault.context(query, include_memories=False).ids == ["entry"]
     assert {*vault.context(query, kinds="entry", include_memories=True).ids} == {"memory", "entry"}
+
+
+def test_a_context_tells_of_one_search():
+    told = []
+    with Vault(":memory:", on_search=told.append) as vault:
+        vault.add_many({"title": f"always an alias {number}"} for number in range(70))
+        vault.context("ducks")
+    assert [event.method for event in told] == ["search"]
 
 
 @pytest.mark.parametrize(

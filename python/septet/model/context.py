@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from septet.model.codec import Plain
 from septet.model.results import Hit
@@ -15,8 +15,7 @@ ContextCode: TypeAlias = Literal["pinned", "alias", "matches"]
 LeftOutCode: TypeAlias = Literal["budget", "same", "older", "below"]
 
 
-@dataclass(frozen=True, slots=True)
-class ContextItem(Plain):
+class ContextItem(NamedTuple):
     """An entry in a `Context`.
 
     Attributes:
@@ -32,8 +31,7 @@ class ContextItem(Plain):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutEntry(Plain):
+class LeftOutEntry(NamedTuple):
     """An entry that was considered for a `Context`.
 
     Attributes:

@@ -26,7 +26,7 @@ MARK = "| "
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 #: An id derived from a title, which adds no information.
 _MADE_ID = re.compile("[^ ]*-[0-9a-f]{10}")
-_BOUNDARY = re.compile("[0-9A-Za-z]{8,64}")
+_BOUNDARY = "[0-9A-Za-z]{8,64}"
 #: Attributes shown with the description.
 _MORE = ("example", "counter_example", "why")
 _CUT: Mapping[str, object] = {"cut": True}
@@ -343,7 +343,7 @@ def _key(boundary: object, hits: Sequence[_PromptHit], texts: Sequence[Sequence[
         while _plain(key := os.urandom(8).hex()) in seen:
             pass
         return key
-    if not isinstance(boundary, str) or not _BOUNDARY.fullmatch(boundary):
+    if not isinstance(boundary, str) or not re.fullmatch(_BOUNDARY, boundary):
         raise QueryError(f"boundary is {shown(boundary)}: wanted 8 to 64 letters and digits of ASCII")
     if _plain(boundary) in seen:
         raise QueryError(f"boundary is {shown(boundary)}, which occurs in a passage: omit it for a random one")

@@ -38,7 +38,7 @@ MOST_NAMED_WORDS = 100
 #: Minimum time for pins and names, in seconds, after a search that took all of it.
 LEAST_S = 0.01
 #: Scripts without blanks between words, in which a name may be a part of a run of letters.
-_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_DENSE = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 class ContextRequest(NamedTuple):
@@ -138,13 +138,17 @@ class GivesContext(Searchable):
 
     def _context(self, request: ContextRequest) -> Context:
         """Check a request and return what belongs into a prompt."""
-        query = utf8(request.query, "query", QueryError, MOST_QUERY_CHARS)
+        query = request.query
+        if type(query) is not str or len(query) > MOST_QUERY_CHARS:
+            query = utf8(query, "query", QueryError, MOST_QUERY_CHARS)
         most = CHARS_A_TOKEN * whole(request.max_tokens, "max_tokens", QueryError, 1)
         least = real(request.min_confidence, "min_confidence", QueryError, 0, 1)
         skips = request.skips or (lambda _: False)
         results = _matches(self, query, request.options)
         hits = [hit for hit in results if not skips(hit)]
-        standing, notes = _standing(self, query, request, results.took_ms)
+        # As in a search, half a character is no error.
+        text = query.encode("utf-8", "replace").decode("utf-8")
+        standing, notes = _standing(self, text, request, results.took_ms)
         standing = [item for item in standing if not skips(item.hit)]
         taken, left_out = _cut(hits, least)
         chosen, repeated = _each_once(_merged(standing, taken))
@@ -233,7 +237,7 @@ def _standing(
     if (timeout_s := options.get("timeout_s")) is not None:
         options["timeout_s"] = max(float(timeout_s) - took_ms / 1_000, LEAST_S)
     plan = vault._plan(" ".join(words), {**options, "limit": FEW_STANDING}, "context")
-    plan = plan._replace(legs=frozenset({"text"}))
+    plan = plan._replace(legs=frozenset({"text"}), follows=True)
     tiers = vault._tiers() if plan.tiers is None else vault._named_tiers(plan.tiers)
     results = run(tiers, [plan], vault._tier_threads())[0]
     if results.total is None or results.total > FEW_STANDING:
@@ -280,7 +284,7 @@ def _standing_filter(query: str, *, pins: bool) -> Filter:
     parts: list[Filter] = [AllOf((Holds(f'"{PIN}"', ()), Compare("tags", "$eq", PIN)))] if pins else []
     if words := [*dict.fromkeys(indexed_words(query))][:MOST_NAMED_WORDS]:
         parts.append(Holds(" OR ".join(f'"{alias} {word}"' for word in words), ()))
-    if grams := [gram for gram in query_grams(query) if _DENSE.search(gram)][:MOST_NAMED_WORDS]:
+    if grams := [gram for gram in query_grams(query) if re.search(_DENSE, gram)][:MOST_NAMED_WORDS]:
         # The full text has no words there.
         pieces = Holds(" OR ".join(f'"{gram}"' for gram in grams), ())
         parts.append(AllOf((Holds(f'"{alias}"', ()), pieces)))
@@ -296,8 +300,8 @@ def _names_of(hit: Hit) -> list[str]:
 def _has_name(text: str, name: str) -> bool:
     """Return True if a text of `_plain` has a name as a whole word or phrase."""
     plain = _plain(name)
-    first = "" if _DENSE.match(plain[:1]) else r"(?<!\w)" if plain[0].isalnum() else ""
-    last = "" if _DENSE.match(plain[-1:]) else r"(?!\w)" if plain[-1].isalnum() else ""
+    first = "" if re.match(_DENSE, plain) else r"(?<!\w)" if plain[0].isalnum() else ""
+    last = "" if re.match(_DENSE, plain[-1]) else r"(?!\w)" if plain[-1].isalnum() else ""
     return re.search(f"{first}{re.escape(plain)}{last}", text) is not None
 
 
