@@ -95,6 +95,33 @@ def test_the_beginning_of_a_long_answer_is_better_than_none(vault):
     assert len(context.text) <= 1_200
 
 
+def test_long_answers_share_the_room_and_the_best_is_whole_if_it_can_be(vault):
+    for number in range(4):
+        told = f"The payment service number {number} is reviewed by Ann. "
+        vault.add(
+            id=f"e{number}", title=f"Payment service {number}", description="Old words. " * 90 + told + "more " * 90
+        )
+    roomy = vault.context("Who reviews the payment service?", max_tokens=2_000)
+    assert len(roomy.items) == 4 and "cut" not in roomy.text
+    context = vault.context("Who reviews the payment service?", max_tokens=1_000)
+    assert context.ids == roomy.ids and len(context.text) <= 4_000
+    for number in range(4):
+        assert f"number {number} is reviewed by Ann" in context.text
+    assert context.text.count('"cut": true') == 3
+    first = context.items[0]
+    assert first.tokens > max(item.tokens for item in context.items[1:])
+    assert first.hit.entry.description[-40:].strip() in context.text
+
+
+def test_a_match_far_below_the_best_is_left_out(vault):
+    vault.add(id="best", title="Ann reviews changes of the payment service")
+    vault.add(id="weak", title="Payment", description="Office and coffee and a machine. " * 40)
+    context = vault.context("Who reviews changes of the payment service?", min_confidence=0)
+    assert context.ids == ["best"]
+    (missing,) = context.left_out
+    assert missing.code == "below" and "far below" in missing.reason
+
+
 @pytest.mark.parametrize("query", ["what is PG", "pg?", "Tune PG, please", "(pg)", "the Post  GRES"])
 def test_a_name_in_the_query_brings_its_entry(vault, query):
     vault.add(id="db", title="Storage of orders", tags=["alias:pg", "Alias: post gres "])

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from septet.errors import QueryError
@@ -78,18 +78,26 @@ class FittedPrompt(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """The parts of a text: its beginning, a part per hit, its end, and the line that counts what is missing."""
+    """The parts of a text: its beginning, a part per hit, its end, and the line that counts what is missing.
+
+    ``short`` has a shorter part per hit, where there is one.
+    """
 
     head: str
     parts: Sequence[str]
     end: str
     missing: str
+    short: Mapping[int, str] = {}
 
     @property
     def least(self) -> int:
         """The characters without parts, with the longest possible line about those left out."""
         missing = len(self.missing.format(len(self.parts))) if self.parts else 0
         return len(self.head) + len(self.end) + missing
+
+    def fits(self, most: int | None) -> bool:
+        """Return True if all parts fit."""
+        return most is None or len(self.head) + len(self.end) + sum(map(len, self.parts)) <= most
 
     def fitted(self, parts: Mapping[int, str], most: int | None) -> FittedPrompt:
         """Return the text of some parts by place."""
@@ -114,13 +122,21 @@ def prompt_of(
 
 
 def fitted_prompt(
-    hits: Sequence[_PromptHit], most: int | None, *, pins: int = 0, citations: bool = False, boundary: object = None
+    hits: Sequence[_PromptHit],
+    most: int | None,
+    *,
+    pins: int = 0,
+    passages: Callable[[], Mapping[int, str]] | None = None,
+    citations: bool = False,
+    boundary: object = None,
 ) -> FittedPrompt:
     """Return what fits of hits, best first, as text for a prompt.
 
     Args:
         most: maximum characters; None for all hits.
         pins: number of first hits that get half of the room before the others, and what these leave.
+        passages: called if not everything fits; returns parts of long texts by place. Hits without room for all of
+            their text have these, marked as cut.
     """
     texts = [_text(hit) for hit in hits]
     key = _key(boundary, hits, texts)
@@ -129,8 +145,14 @@ def fitted_prompt(
         chosen = _chosen(facts, most, pins)
         if chosen:
             return facts.fitted(chosen, most)
-    passages = [_passage(at, hit, lines, key, citations) for at, (hit, lines) in enumerate(zip(hits, texts), 1)]
-    layout = _passages_layout(passages, key, citations)
+    parts = [_passage(at, hit, lines, key, citations) for at, (hit, lines) in enumerate(zip(hits, texts), 1)]
+    layout = _passages_layout(parts, key, citations)
+    if passages is not None and not layout.fits(most):
+        short = {
+            place: _passage(place + 1, hits[place], _clean(text), key, citations, _CUT)
+            for place, text in passages().items()
+        }
+        layout = layout._replace(short=short)
     chosen = _chosen(layout, most, pins)
     if most is not None and len(hits) > pins > max(chosen, default=-1):
         # The beginning of the best one, rather than none.
@@ -143,17 +165,24 @@ def fitted_prompt(
 def _chosen(layout: _Layout, most: int | None, pins: int) -> dict[int, str]:
     """Return the parts that fit, by place."""
     parts = layout.parts
-    whole_length = len(layout.head) + len(layout.end) + sum(map(len, parts))
-    if most is None or whole_length <= most:
+    if most is None or layout.fits(most):
         return dict(enumerate(parts))
     chosen: dict[int, str] = {}
     left = most - layout.least
-    # Half of the room for pins, all of the rest for the others, and what these leave for pins again.
-    for places, kept in ((range(pins), left - left // 2), (range(pins, len(parts)), 0), (range(pins), 0)):
+    first, others = range(pins), range(pins, len(parts))
+    # Half of the room for pins, all of the rest for passages of the others, and what these leave for pins again.
+    for places, kept in ((first, left - left // 2), (others, 0), (first, 0)):
         for place in places:
-            if place not in chosen and len(parts[place]) <= left - kept:
-                chosen[place] = parts[place]
-                left -= len(parts[place])
+            part = parts[place] if place < pins else layout.short.get(place, parts[place])
+            if place not in chosen and len(part) <= left - kept:
+                chosen[place] = part
+                left -= len(part)
+    # Then the best as a whole.
+    for place in filter(chosen.__contains__, others):
+        more = len(parts[place]) - len(chosen[place])
+        if more <= left:
+            chosen[place] = parts[place]
+            left -= more
     return chosen
 
 
@@ -332,7 +361,11 @@ def _text(hit: _PromptHit) -> list[str]:
     else:
         parts = [entry.description, entry.context]
         parts += [f"{name}: {text}" for name in _MORE if isinstance(text := entry.attrs.get(name), str)]
-    return [_HIDDEN.sub("\ufffd", line) for part in parts if part for line in part.splitlines()]
+    return [line for part in parts if part for line in _clean(part)]
+
+
+def _clean(text: str) -> list[str]:
+    return [_HIDDEN.sub("\ufffd", line) for line in text.splitlines()]
 
 
 def _key(boundary: object, hits: Sequence[_PromptHit], texts: Sequence[Sequence[str]]) -> str:

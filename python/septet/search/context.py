@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.errors import QueryError
 from septet.inputs.arguments import real, utf8, whole
-from septet.model.entry import CHARS_A_TOKEN, TRUSTS
+from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, TRUSTS
 from septet.notes import DEGRADING, Note
 from septet.profiles.builtin import CONTEXT_CUT, SEPTET
 from septet.query.plan import MOST_QUERY_CHARS
@@ -31,6 +31,8 @@ PIN, ALIAS = "always", "alias:"
 TOKENS, CONFIDENCE = 800, 0.5
 #: Maximum matches that are considered, and that are in a context.
 MOST_MATCHES, MOST_ITEMS = 16, 8
+#: Maximum characters of a passage of an entry that has no room as a whole.
+PASSAGE_CHARS = 400
 #: Maximum pins and named entries, and the number up to which they are looked for without a filter.
 MOST_STANDING, FEW_STANDING = 256, 64
 #: Maximum different words of a query that may begin a name.
@@ -93,12 +95,13 @@ class GivesContext(Searchable):
 
         In this order: *pins*, the entries with the tag ``always``, the most trusted and the newest first; entries that
         the query *names*: those with a tag ``alias:NAME`` whose name is in the query as a whole word or phrase, in any
-        case; and *matches*, those of the best hits that are likely to help: their confidence is at least
-        ``min_confidence`` and not much lower than that of the best. All options apply to pins and names as to matches.
+        case; and *matches*, those of the best hits that are likely to help, at most 8: their confidence is at least
+        ``min_confidence``, and their score at least half of the best. All options apply to pins and names, too.
 
         Entries that say the same are taken once: a pin, or the most trusted and then the newest. Entries outside
         their validity are never taken, such as superseded ones, and ``untrusted`` ones only if ``where`` compares
-        ``trust``. Pins have half of the budget, and what the others leave; if no match fits, the beginning of the best.
+        ``trust``. Pins have half of the budget, and what the others leave. Where not all texts have room, long ones are
+        cut to the 400 characters with the most words of the query, except the best ones as far as there is room.
 
         Args:
             query: as for `search`; empty for pins alone. Names may begin with its first 100 different words.
@@ -165,7 +168,8 @@ def _fitted(
     from septet.model.prompt import fitted_prompt
 
     pins = sum(item.code == "pinned" for item in chosen)
-    prompt = fitted_prompt([item.hit for item in chosen], most, pins=pins)
+    hits = [item.hit for item in chosen]
+    prompt = fitted_prompt(hits, most, pins=pins, passages=lambda: _passages(hits, pins))
     places = prompt.places if prompt.text else ()
     text = prompt.text if places else ""
     tokens = [-(-count // CHARS_A_TOKEN) for count in prompt.chars]
@@ -180,6 +184,12 @@ def _fitted(
         profile=results.profile,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _passages(hits: Sequence[Hit], pins: int) -> dict[int, str]:
+    """Return the passages of long entries that are no pins, by place."""
+    long = [place for place in range(pins, len(hits)) if CHARS_A_TOKEN * hits[place].token_estimate > 2 * PASSAGE_CHARS]
+    return {place: hits[place].excerpt(PASSAGE_CHARS) for place in long}
 
 
 # -- matches -----------------------------------------------------------------------------------------------------------
@@ -209,13 +219,13 @@ def _cut(hits: Sequence[Hit], least: float) -> tuple[list[Reasoned], list[LeftOu
     from septet.model.context import LeftOutEntry
 
     taken, left_out = list[Reasoned](), list[LeftOutEntry]()
-    best = max((hit.confidence for hit in hits), default=0.0)
+    best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         shown = f"confidence {hit.confidence:.2f}"
         if hit.confidence < least:
             left_out.append(LeftOutEntry(hit.id, "below", f"{shown} is below {least:.2f}"))
-        elif hit.confidence < CONTEXT_CUT * best:
-            left_out.append(LeftOutEntry(hit.id, "below", f"{shown} is far below {best:.2f}, that of the best"))
+        elif hit.score < CONTEXT_CUT * max(best, 0.0):
+            left_out.append(LeftOutEntry(hit.id, "below", f"score {hit.score:.2f} is far below {best:.2f}, the best"))
         elif len(taken) == MOST_ITEMS:
             left_out.append(LeftOutEntry(hit.id, "below", f"{MOST_ITEMS} others match better"))
         else:
@@ -260,9 +270,11 @@ def _standing(
 
 def _unscored(hit: Hit) -> Hit:
     """Return a hit without what compares it to words that the query does not have."""
-    snippet = "" if hit.entry is None else hit.entry.snippet
-    unknown = dict.fromkeys(hit.raw)
-    return replace(hit, score=0.0, confidence=0.0, breakdown={}, signals={}, raw=unknown, snippet=snippet, _origin=None)
+    entry, unknown = hit.entry, dict.fromkeys(hit.raw)
+    assert entry is not None
+    unsought = (entry, ((), (), False), SNIPPET_CHARS)
+    none: Any = {"score": 0.0, "confidence": 0.0, "breakdown": {}, "signals": {}, "raw": unknown}
+    return replace(hit, **none, snippet=entry.snippet, _origin=unsought)
 
 
 def _worth(hit: Hit) -> tuple[int, float, str]:
