@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +34,7 @@ MOST_MATCHES, MOST_ITEMS = 16, 8
 #: Maximum characters of a passage of an entry that has no room as a whole.
 PASSAGE_CHARS = 400
 #: Maximum pins and named entries, and the number up to which they are looked for without a filter.
-MOST_STANDING, FEW_STANDING = 256, 64
+MOST_STANDING, FEW_STANDING = 100, 64
 #: Maximum different words of a query that may begin a name.
 MOST_NAMED_WORDS = 100
 #: Minimum time for pins and names, in seconds, after a search that took all of it.
@@ -240,32 +240,53 @@ def _standing(
     vault: Searchable, query: str, request: ContextRequest, took_ms: float
 ) -> tuple[list[Reasoned], list[Note]]:
     """Return pins, then the entries that a query names, and notes on tiers that failed."""
-    words = [PIN] * request.pins + [ALIAS.rstrip(":")] * any(map(str.isalnum, query))
-    if not words:
-        return [], []
     options = {**request.options, "query_vector": None, "model": None, "profile": SEPTET, "typos": False}
     if (timeout_s := options.get("timeout_s")) is not None:
         options["timeout_s"] = max(float(timeout_s) - took_ms / 1_000, LEAST_S)
-    plan = vault._plan(" ".join(words), {**options, "limit": FEW_STANDING}, "context")
+    filters: dict[str, Callable[[], Filter]] = {PIN: _pin_filter} if request.pins else {}
+    if any(map(str.isalnum, query)):
+        filters[ALIAS.rstrip(":")] = lambda: _alias_filter(query)
+    by_word = _with_words(vault, filters, options)
+    untrusted, text = _names_trust(request.options.get("where")), _plain(query)
+    pins, named = dict[str, Reasoned](), dict[str, Reasoned]()
+    for hit in _trusted(by_word.get(PIN, ()), untrusted=untrusted):
+        if PIN in hit.tags:
+            pins[hit.id] = Reasoned(_unscored(hit), "pinned", f"has the tag {PIN}")
+    for hit in _trusted(by_word.get(ALIAS.rstrip(":"), ()), untrusted=untrusted):
+        name = next((name for name in _names_of(hit) if _has_name(text, name)), "")
+        if name and hit.id not in pins:
+            named[hit.id] = Reasoned(_unscored(hit), "alias", f"the query has its name {name}")
+    notes = [note for results in by_word.values() for note in results.notes if note.code in DEGRADING]
+    return [*pins.values(), *named.values()], notes
+
+
+def _with_words(
+    vault: Searchable, filters: Mapping[str, Callable[[], Filter]], options: Mapping[str, Any]
+) -> dict[str, Results]:
+    """Return by word the entries that have it in their full text; all that may have it in a tag are among them.
+
+    Args:
+        filters: by word, makes a filter that entries with the tag pass, for words that are frequent in texts, too.
+    """
+    if not filters:
+        return {}
+    words = [*filters]
+    plan = vault._plan(words[0], {**options, "limit": FEW_STANDING}, "context")
     plan = plan._replace(legs=frozenset({"text"}), follows=True)
-    tiers = vault._tiers() if plan.tiers is None else vault._named_tiers(plan.tiers)
-    results = run(tiers, [plan], vault._tier_threads())[0]
-    if results.total is None or results.total > FEW_STANDING:
-        # The words are frequent in texts, too.
-        filters = {**plan.filters, "standing": _standing_filter(query, pins=request.pins)}
-        plan = plan._replace(filters=filters, limit=MOST_STANDING, candidates=MOST_STANDING)
-        results = run(tiers, [plan], vault._tier_threads())[0]
-    untrusted = _names_trust(request.options.get("where"))
-    text = _plain(query)
-    pins, named = list[Reasoned](), list[Reasoned]()
-    for hit in sorted(results, key=_worth, reverse=True):
-        if hit.trust == "untrusted" and not untrusted:
-            continue
-        if request.pins and PIN in hit.tags:
-            pins.append(Reasoned(_unscored(hit), "pinned", f"has the tag {PIN}"))
-        elif name := next((name for name in _names_of(hit) if _has_name(text, name)), ""):
-            named.append(Reasoned(_unscored(hit), "alias", f"the query has its name {name}"))
-    return [*pins, *named], [note for note in results.notes if note.code in DEGRADING]
+    tiers, threads = vault._tiers() if plan.tiers is None else vault._named_tiers(plan.tiers), vault._tier_threads()
+    plans = [plan.of_query(word, None, False) for word in words]
+    by_word = dict(zip(words, run(tiers, plans, threads)))
+    for word, few in zip(words, plans):
+        total = by_word[word].total
+        if total is None or total > FEW_STANDING:
+            wanted = {**plan.filters, "standing": filters[word]()}
+            by_word[word] = run(tiers, [few._replace(limit=MOST_STANDING, filters=wanted)], threads)[0]
+    return by_word
+
+
+def _trusted(hits: Iterable[Hit], *, untrusted: bool) -> list[Hit]:
+    """Return hits, the most trusted and the newest first; without untrusted ones unless wanted."""
+    return sorted((hit for hit in hits if untrusted or hit.trust != "untrusted"), key=_worth, reverse=True)
 
 
 def _unscored(hit: Hit) -> Hit:
@@ -283,17 +304,21 @@ def _worth(hit: Hit) -> tuple[int, float, str]:
     return TRUSTS.index(hit.trust), changed, hit.id
 
 
-def _standing_filter(query: str, *, pins: bool) -> Filter:
-    """Return a filter that pins pass, and entries with a name that begins as a word of the query does.
+def _pin_filter() -> Filter:
+    """Return a filter of pins; the full text finds them, as tags are no column that a store looks a value up in."""
+    from septet.query.filters import AllOf, Compare, Holds
 
-    The full text finds them: tags are no column that a store could look a value up in.
-    """
+    return AllOf((Holds(f'"{PIN}"', ()), Compare("tags", "$eq", PIN)))
+
+
+def _alias_filter(query: str) -> Filter:
+    """Return a filter of entries with a name that begins as a word of the query does."""
     from septet._core import query_grams
-    from septet.query.filters import AllOf, AnyOf, Compare, Holds
+    from septet.query.filters import AllOf, AnyOf, Holds
     from septet.query.words import indexed_words
 
     alias = ALIAS.rstrip(":")
-    parts: list[Filter] = [AllOf((Holds(f'"{PIN}"', ()), Compare("tags", "$eq", PIN)))] if pins else []
+    parts: list[Filter] = []
     if words := [*dict.fromkeys(indexed_words(query))][:MOST_NAMED_WORDS]:
         parts.append(Holds(" OR ".join(f'"{alias} {word}"' for word in words), ()))
     if grams := [gram for gram in query_grams(query) if re.search(_DENSE, gram)][:MOST_NAMED_WORDS]:
