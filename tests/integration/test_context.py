@@ -167,8 +167,18 @@ def test_an_entry_that_anybody_could_have_written_stays_out_unless_trust_is_comp
     query = "who reviews changes of pg"
     context = vault.context(query)
     assert context.ids == ["good"] and not {"pin", "name", "match"} & {item.id for item in context.left_out}
+    assert vault.context(query, where={}).ids == ["good"]
+    assert vault.context(query, where={"id": {"$in": ["good", "match", "pin"]}}).ids == ["good"]
+    assert "match" in vault.context(query, where={"$or": [{"trust": "untrusted"}, {"id": "good"}]}).ids
     wanted = {"trust": {"$gte": "untrusted"}}
     assert {"pin", "name", "match", "good"} == {*vault.context(query, where=wanted).ids}
+
+
+def test_what_was_valid_at_another_time_belongs_into_the_context_of_that_time(vault):
+    vault.add(id="old", title="Run the old linter", tags=["always"], valid_until=NOW - 10, created_at=1.0)
+    vault.add(id="new", title="Run the new linter", tags=["always"], valid_from=NOW - 10)
+    assert vault.context("").ids == ["new"]
+    assert vault.context("", as_of=NOW - 20).ids == ["old"]
 
 
 def test_of_entries_that_say_the_same_the_newest_is_taken(vault):

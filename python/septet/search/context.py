@@ -52,7 +52,7 @@ class ContextRequest(NamedTuple):
         max_tokens: the budget.
         min_confidence: least confidence of a match.
         pins: include pins.
-        skips: returns True for entries that are as if they were not stored; None for none.
+        skips: returns True for entries that the model has already; None for none.
     """
 
     query: str
@@ -153,7 +153,7 @@ class GivesContext(Searchable):
         text = query.encode("utf-8", "replace").decode("utf-8")
         standing, notes = _standing(self, text, request, results.took_ms)
         standing = [item for item in standing if not skips(item.hit)]
-        taken, left_out = _cut(hits, least)
+        taken, left_out = _cut(hits, least, max((hit.score for hit in results), default=0.0))
         chosen, repeated = _each_once(_merged(standing, taken))
         left_out = [*repeated, *(item for item in left_out if item.id not in {known.hit.id for known in standing})]
         # An empty query is a request for pins.
@@ -204,22 +204,29 @@ def _matches(vault: Searchable, query: str, options: Mapping[str, Any]) -> Resul
         return results
     # Most vaults have none, and filters cost a process more than a search.
     trusted: Mapping[str, Any] = {"trust": {"$ne": "untrusted"}}
-    return vault.search(query, **{**options, "where": trusted if where is None else {"$and": [where, trusted]}})
+    return vault.search(query, **{**options, "where": {"$and": [where, trusted]} if where else trusted})
 
 
 def _names_trust(where: object) -> bool:
     """Return True if a filter compares trust."""
     if isinstance(where, Mapping):
         return "trust" in where or any(map(_names_trust, where.values()))
-    return isinstance(where, Sequence) and not isinstance(where, str) and any(map(_names_trust, where))
+    # Lists of values may be long, and have no filters.
+    return (
+        isinstance(where, Sequence) and isinstance(next(iter(where), None), Mapping) and any(map(_names_trust, where))
+    )
 
 
-def _cut(hits: Sequence[Hit], least: float) -> tuple[list[Reasoned], list[LeftOutEntry]]:
-    """Return the hits that are likely to help, and the others."""
+def _cut(hits: Sequence[Hit], least: float, best: float) -> tuple[list[Reasoned], list[LeftOutEntry]]:
+    """Return the hits that are likely to help, and the others.
+
+    Args:
+        least: minimum confidence.
+        best: the best score, also of a hit that is skipped.
+    """
     from septet.model.context import LeftOutEntry
 
     taken, left_out = list[Reasoned](), list[LeftOutEntry]()
-    best = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         shown = f"confidence {hit.confidence:.2f}"
         if hit.confidence < least:
