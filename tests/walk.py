@@ -272,6 +272,7 @@ def _caller(name: str, function: Any, owner: str, argument: str, others: list[st
 
 #: What says all of itself.
 TOLD = (
+    septet.Context,
     septet.Results,
     septet.Explanation,
     septet.Weights,

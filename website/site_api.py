@@ -71,7 +71,7 @@ PAGES = (
         "results",
         "Results",
         "What searches, explanations, lists and counts return, and their options.",
-        "model.results model.explanation model.matches model.pages",
+        "model.results model.context model.explanation model.matches model.pages",
         "types",
     ),
     Subject(

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from septet.files.report import SyncReport as SyncReport
     from septet.files.watching import Watcher as Watcher
     from septet.index import VectorIndex as VectorIndex, top_k as top_k
+    from septet.model.context import Context as Context
     from septet.model.entry import Entry as Entry, Version as Version
     from septet.model.explanation import Explanation as Explanation
     from septet.model.fields import Span as Span
@@ -118,6 +119,7 @@ else:
         "files.report": "SyncReport",
         "files.watching": "Watcher",
         "index": "VectorIndex top_k",
+        "model.context": "Context",
         "model.entry": "Entry Version",
         "model.explanation": "Explanation",
         "model.fields": "Span",

@@ -1,6 +1,7 @@
 """Types of arguments and of parts of results, for annotations."""
 
 from septet.listing.request import OrderBy
+from septet.model.context import ContextItem, LeftOutEntry
 from septet.model.explanation import LegReport, Remedy
 from septet.model.fields import (
     Action,
@@ -31,6 +32,7 @@ __all__ = [
     "Action",
     "Bucket",
     "BulkChanges",
+    "ContextItem",
     "Deadline",
     "EntryChanges",
     "EntryFields",
@@ -38,6 +40,7 @@ __all__ = [
     "EntryOverrides",
     "FacetValue",
     "FrameLike",
+    "LeftOutEntry",
     "Leg",
     "LegReport",
     "MemoryFields",

@@ -39,6 +39,7 @@ ASKED = {
     "/v1/recall": {"query": "alpha", "limit": 2},
     "/v1/explain": {"query": "alpha", "id": "e1"},
     "/v1/entries": {"id": "new", "title": "t", "tags": ["a"], "attrs": {"n": [1, {"a": None}]}, "vector": [1.0, 2.0]},
+    "/v1/context": {"query": "alpha", "max_tokens": 200},
     "/v1/similar": {"id": "e1", "limit": 2},
     "/v1/list": {"where": {"tags": "x"}, "order_by": ["title", "desc"], "limit": 3},
     "/v1/facets": {"field": "created_at", "by": "day"},

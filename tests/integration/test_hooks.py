@@ -151,10 +151,11 @@ def test_every_method_that_writes_tells_once(vault, told, method, call, count):
     json.dumps(event.to_dict())
 
 
-#: What neither searches nor writes entries; a new method belongs here, or to those that tell.
+#: What neither searches nor writes entries; a new method belongs here, or to those that tell. The search of a context
+#: tells of itself.
 SILENT = set(
     "get load history entries count facets vectors links stats weights path close optimize backup export embed "
-    "embedding_status connect disconnect tier tiers search sync_status watch_files retriever".split()
+    "embedding_status connect disconnect tier tiers search sync_status watch_files retriever context".split()
 )
 
 

@@ -53,6 +53,17 @@ def test_what_was_printed_in_a_session_is_not_printed_in_it_again(hooked):
     assert hooked.prompt("who reviews the payment service"), "it changed"
 
 
+def test_what_is_far_below_an_entry_that_was_printed_does_not_take_its_place(hooked):
+    hooked.knows("Ann reviews changes of the payment service", "Payment of the coffee is monthly")
+    assert "coffee" not in hooked.prompt("who reviews changes of the payment service")
+    assert hooked.prompt("who reviews changes of the payment service") is None
+
+
+def test_a_name_in_a_prompt_brings_its_entry(hooked):
+    hooked.knows("Storage of orders is on the third machine", topics=["alias:vega"])
+    assert "| Storage of orders" in hooked.prompt("restart Vega, please")
+
+
 def test_a_start_forgets_what_was_printed_unless_the_session_is_resumed(hooked):
     hooked.knows("Ann reviews changes of the payment service")
     start = {"session_id": "s", "hook_event_name": "SessionStart", "cwd": "/data/other"}

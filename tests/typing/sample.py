@@ -19,6 +19,7 @@ from septet import (
     AsyncVault,
     BatchError,
     CallableEmbedder,
+    Context,
     Embedder,
     EmbeddingConfig,
     EmbeddingOptions,
@@ -66,7 +67,9 @@ from septet.profiles import Balance, Confidence, Feedback, Smoothing
 from septet.tfidf import SparseRows
 from septet.types import (
     BulkChanges,
+    ContextItem,
     EntryItem,
+    LeftOutEntry,
     Optimized,
     RecallOptions,
     Remedy,
@@ -209,6 +212,10 @@ def ask(vault: Vault) -> Iterator[str]:
     yield from (note.cause for note in notes if note.code in ALARMING)
     yield from vault.search("tokens", diversity=0.3, rerank=Reranking(RERANKER, top=20), timeout_s=2.0).ids
     yield from vault.similar(best.id, min_similarity=0.9).ids
+    context: Context = vault.context("session cookies", max_tokens=400, kinds=["entry"], where={"domain": "auth"})
+    kept: tuple[ContextItem, ...] = context.items
+    missing: tuple[LeftOutEntry, ...] = context.left_out
+    yield f"{context.text} {sum(one.tokens for one in kept)} {[one.code for one in missing]}"
     reports: tuple[TierReport, ...] = results.tiers
     yield f"{sum(report.candidates for report in reports)} candidates, degraded {results.degraded}"
     options: SearchOptions = {"domain": "auth", "legs": "text", "where": {"severity": best.severity}}

@@ -1,5 +1,24 @@
 // Made by clients/typescript/generate.py from the OpenAPI document of the server: do not edit.
 
+/** The entries that belong into a prompt: `Context.to_dict()`. */
+export interface ContextAnswer {
+  text: string;
+  items: ContextItemAnswer[];
+  left_out: LeftOutAnswer[];
+  tokens: number;
+  confidence: number;
+  profile: string;
+  notes: NoteAnswer[];
+}
+
+/** An entry in a context, and the reason for it. */
+export interface ContextItemAnswer {
+  hit: HitAnswer;
+  code: "pinned" | "alias" | "matches";
+  reason: string;
+  tokens: number;
+}
+
 /** The number of entries affected. */
 export interface CountAnswer {
   count: number;
@@ -175,6 +194,13 @@ export interface LearnedDayAnswer {
   counted: number;
   accept_rate: number | null;
   weights: Record<string, number>;
+}
+
+/** An entry that is not in a context, and the reason. */
+export interface LeftOutAnswer {
+  id: string;
+  code: "budget" | "same" | "older" | "below";
+  reason: string;
 }
 
 /** The rank of an entry in one leg. */

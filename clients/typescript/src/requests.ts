@@ -29,6 +29,26 @@ export interface AddRequest {
   tier?: string | null;
 }
 
+/** A query of which the context is wanted. */
+export interface ContextRequest {
+  /** A question or keywords; no character has a special meaning. */
+  query: string;
+  /** Maximum tokens of the text. */
+  max_tokens?: number;
+  /** Minimum confidence of a match. */
+  min_confidence?: number;
+  domain?: string | null;
+  where?: Record<string, unknown> | null;
+  kinds?: string | string[] | null;
+  include_memories?: boolean | null;
+  as_of?: number | string | null;
+  profile?: "septet" | "conversation" | "seven-signals" | "six-signals" | "markdown-memory" | "recall" | "planned-retrieval" | Record<string, unknown> | null;
+  tiers?: string | string[] | null;
+  query_vector?: number[] | null;
+  model?: string | null;
+  timeout_s?: number | null;
+}
+
 /** Count the entries that pass a filter. */
 export interface CountRequest {
   where?: Record<string, unknown> | null;

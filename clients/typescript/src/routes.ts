@@ -1,17 +1,18 @@
 // Made by clients/typescript/generate.py from the OpenAPI document of the server: do not edit.
 
 import type {
-  AddRequest, CountRequest, DeleteEntryQuery, DeleteRequest, EntriesRequest, ExplainRequest, FacetsRequest,
-  FeedbackRequest, ForgetRequest, GetQuery, HealthRequest, IdRequest, IdsBeginningRequest, LearnedRequest, Link,
-  LinkManyRequest, LinkRequest, ListEntriesQuery, LoadRequest, NeighbourhoodRequest, NoRequest, RecallRequest,
-  RememberRequest, RetrieveRequest, SearchByAddressQuery, SearchManyRequest, SearchRequest, SessionsRequest,
-  SimilarRequest, StatsQuery, SupersedeRequest, ToolCall, UnlinkRequest, UpdateManyRequest, UpdateRequestBody,
-  WeightsRequest,
+  AddRequest, ContextRequest, CountRequest, DeleteEntryQuery, DeleteRequest, EntriesRequest, ExplainRequest,
+  FacetsRequest, FeedbackRequest, ForgetRequest, GetQuery, HealthRequest, IdRequest, IdsBeginningRequest,
+  LearnedRequest, Link, LinkManyRequest, LinkRequest, ListEntriesQuery, LoadRequest, NeighbourhoodRequest, NoRequest,
+  RecallRequest, RememberRequest, RetrieveRequest, SearchByAddressQuery, SearchManyRequest, SearchRequest,
+  SessionsRequest, SimilarRequest, StatsQuery, SupersedeRequest, ToolCall, UnlinkRequest, UpdateManyRequest,
+  UpdateRequestBody, WeightsRequest,
 } from "./requests.js";
 import type {
-  CountAnswer, EntryAnswer, ExplanationAnswer, FacetsAnswer, Health, HealthAnswer, HistoryAnswer, IdAnswer, IdsAnswer,
-  LearnedAnswer, LinksAnswer, LoadedAnswer, NeighbourhoodAnswer, OkAnswer, PageAnswer, ResultsAnswer, RetrievalAnswer,
-  SearchManyAnswer, SessionsAnswer, SlowAnswer, StatsAnswer, StatusAnswer, ToolAnswer, WeightsAnswer,
+  ContextAnswer, CountAnswer, EntryAnswer, ExplanationAnswer, FacetsAnswer, Health, HealthAnswer, HistoryAnswer,
+  IdAnswer, IdsAnswer, LearnedAnswer, LinksAnswer, LoadedAnswer, NeighbourhoodAnswer, OkAnswer, PageAnswer,
+  ResultsAnswer, RetrievalAnswer, SearchManyAnswer, SessionsAnswer, SlowAnswer, StatsAnswer, StatusAnswer, ToolAnswer,
+  WeightsAnswer,
 } from "./answers.js";
 import { type CallOptions, Transport } from "./transport.js";
 
@@ -50,6 +51,11 @@ export class Routes extends Transport {
   /** Find entries like an entry, a text or a vector. `POST /v1/similar` */
   similar(body: SimilarRequest = {}, options: CallOptions = {}): Promise<ResultsAnswer> {
     return this.json<ResultsAnswer>("/v1/similar", { verb: "POST", body }, options);
+  }
+
+  /** Return what belongs into a prompt for a query, with the reason for each entry. `POST /v1/context` */
+  context(body: ContextRequest, options: CallOptions = {}): Promise<ContextAnswer> {
+    return this.json<ContextAnswer>("/v1/context", { verb: "POST", body }, options);
   }
 
   /** Return the weights that a search would use now. `POST /v1/weights` */

@@ -30,8 +30,8 @@ _LEADING = frozenset(
 _COMMANDS: Mapping[str, str] = {
     "load": "get", "entries": "list", "sync_status": "status", "import_": "import",
     **{name: name.replace("_", "-") for name in (
-        "add", "backup", "count", "delete", "embed", "export", "facets", "feedback", "forget", "forget_root", "get",
-        "history", "link", "links", "optimize", "recall", "redact", "remember", "restore", "retrieve", "search",
+        "add", "backup", "context", "count", "delete", "embed", "export", "facets", "feedback", "forget", "forget_root",
+        "get", "history", "link", "links", "optimize", "recall", "redact", "remember", "restore", "retrieve", "search",
         "similar", "stats", "sync", "unlink", "update",
     )},
 }  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from septet.client import shapes
 from septet.model.codec import value_of
+from septet.model.context import Context, ContextItem, LeftOutEntry
 from septet.model.entry import SNIPPET_CHARS, Entry, Version
 from septet.model.explanation import Explanation
 from septet.model.fields import Span
@@ -121,6 +122,22 @@ def results_of(data: shapes.ResultsAnswer, context_of: Callable[[str], HitContex
         "facets": {name: facets_of(item) for name, item in data.get("facets", {}).items()},
     }
     return Results(**{**data, **read})
+
+
+def context_of(data: shapes.ContextAnswer, context_of: Callable[[str], HitContext]) -> Context:
+    """Return the context of `Context.to_dict`; ``context_of`` as for `results_of`."""
+    context = context_of(data["profile"]) if data["items"] else None
+    items = []
+    for item in data["items"]:
+        # An entry that does not match the query has no words of it.
+        hit = hit_of(item["hit"], context if item["hit"].get("breakdown") else None)
+        items.append(ContextItem(hit, item["code"], item["reason"], item["tokens"]))
+    read: dict[str, Any] = {
+        "items": tuple(items),
+        "left_out": tuple(value_of(LeftOutEntry, item) for item in data["left_out"]),
+        "notes": tuple(map(note_of, data["notes"])),
+    }
+    return Context(**{**data, **read})
 
 
 def facets_of(data: shapes.FacetsAnswer) -> Facets:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from septet.client.answers import (
     HitContext,
+    context_of,
     entry_of,
     explanation_of,
     facets_of,
@@ -32,6 +34,7 @@ from septet.query.options import (
     unexpected,
 )
 from septet.query.plan import make_plan
+from septet.search.context import GivesContext
 from septet.vault.batch import ids_of
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from septet.listing.request import OrderBy
+    from septet.model.context import Context
     from septet.model.explanation import Explanation
     from septet.model.fields import Time
     from septet.model.pages import Facets
@@ -83,6 +87,19 @@ class Reads:
         request = _options("recall", query, named)
         answer = yield ServerCall("recall", {"query": query, **request}, self._within(options))
         return results_of(answer, lambda profile: _hit_context(query, profile, named))
+
+    @wraps(GivesContext.context, assigned=(), updated=())
+    def context(self, query: str, **options: Any) -> Steps[Context]:
+        """Return what belongs into the prompt of a language model for a query; see `Vault.context`.
+
+        Raises:
+            SeptetError: as that method; `Unreachable` when the server does not answer.
+        """
+        signature(GivesContext.context).bind(self, query, **options)
+        searched = {name: value for name, value in options.items() if name in DEFAULTS and value is not None}
+        request = {**present(options), **_options("context", query, searched)}
+        answer = yield ServerCall("context", {"query": query, **request}, self._within(options))
+        return context_of(answer, lambda profile: _hit_context(query, profile, searched))
 
     @takes_options
     def search_many(

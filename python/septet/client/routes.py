@@ -39,6 +39,7 @@ ROUTES: Mapping[str, OperationRoute] = {
     "retrieve": OperationRoute("POST", "/v1/retrieve", shapes.RetrievalAnswer),
     "explain": OperationRoute("POST", "/v1/explain", shapes.ExplanationAnswer),
     "similar": OperationRoute("POST", "/v1/similar", shapes.ResultsAnswer),
+    "context": OperationRoute("POST", "/v1/context", shapes.ContextAnswer),
     "weights": OperationRoute("POST", "/v1/weights", shapes.WeightsAnswer),
     "stats": OperationRoute("GET", "/v1/stats", shapes.StatsAnswer),
     "status": OperationRoute("GET", "/v1/status", shapes.StatusAnswer),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import NotRequired, TypedDict
 
+from septet.model.context import ContextCode, LeftOutCode
 from septet.model.fields import Severity, Trust
 from septet.tiers.remote.received import Count, Finite, Many, Said, inner
 
@@ -168,6 +169,35 @@ class ResultsAnswer(TypedDict):
     hits: Many[Annotated[HitAnswer, AfterValidator(_complete)]]
     notes: Many[NoteAnswer]
     tiers: Many[TierReportAnswer]
+
+
+class ContextItemAnswer(TypedDict):
+    """An entry in a context, and the reason for it."""
+
+    hit: Annotated[HitAnswer, AfterValidator(_complete)]
+    code: ContextCode
+    reason: Said
+    tokens: int
+
+
+class LeftOutAnswer(TypedDict):
+    """An entry that is not in a context, and the reason."""
+
+    id: Said
+    code: LeftOutCode
+    reason: Said
+
+
+class ContextAnswer(TypedDict):
+    """The entries that belong into a prompt: `Context.to_dict()`."""
+
+    text: str
+    items: Many[ContextItemAnswer]
+    left_out: Many[LeftOutAnswer]
+    tokens: int
+    confidence: Finite
+    profile: Said
+    notes: Many[NoteAnswer]
 
 
 class SearchManyAnswer(TypedDict):

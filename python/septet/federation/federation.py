@@ -20,6 +20,7 @@ from septet.model.entry import MAX_ID_CHARS
 from septet.profiles import ProfileLike, resolve
 from septet.profiles.builtin import CONNECTED_PRIORITY, TIER_PRIORITIES
 from septet.query.plan import SearchPlan
+from septet.search.context import GivesContext
 from septet.search.searchable import Searchable
 from septet.search.threads import TierThreads
 from septet.system.forks import OfOneProcess
@@ -39,7 +40,7 @@ MAX_PRIORITY = 2.0
 
 
 @watched
-class Federation(ReadableTiers, WritableTiers, Similar, Retrievable, OfOneProcess):
+class Federation(ReadableTiers, WritableTiers, Similar, GivesContext, Retrievable, OfOneProcess):
     """Several vaults, each a tier with a priority, searched together; slow ones in parallel on threads.
 
     If tiers have entries with the same id, the copy of the tier with the highest priority replaces the others before

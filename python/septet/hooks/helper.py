@@ -269,13 +269,11 @@ def _sweep(path: str) -> None:
 def _warm_up() -> None:
     """Load what a first search loads, before the socket is there."""
     from septet.hooks import telling
-    from septet.model.prompt import prompt_of
     from septet.vault import Vault
 
     with Vault(":memory:") as vault:
         vault.remember("a memory of nothing")
-        hits = vault.search("memory", mode="full", include_memories=True, profile="conversation", min_confidence=0.0)
-        prompt_of(list(hits))
+        vault.context("memory", profile="conversation", min_confidence=0.0)
     telling.has_topic("memory")
 
 

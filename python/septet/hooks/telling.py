@@ -13,15 +13,12 @@ from septet.hooks import state
 from septet.hooks.calls import HookCall, HookOptions
 from septet.hooks.programs import PROGRAMS
 from septet.inputs.session_log import safe_name, version_line
+from septet.search.context import ContextRequest
 
 if TYPE_CHECKING:
     from septet.model.results import Hit
     from septet.vault import Vault
 
-#: Entries of this tag are printed at every start.
-ALWAYS = "always"
-#: Maximum hits of a search; the budget of tokens decides.
-MOST_HITS = 8
 #: Maximum characters of a prompt that is searched as it is. The beginning and the end of a longer one name its subject:
 #: the query is these words from both, as a search takes no more.
 MOST_CHARS, MOST_WORDS = 1_000, 100
@@ -29,8 +26,7 @@ MOST_CHARS, MOST_WORDS = 1_000, 100
 TAIL_BYTES, TAIL_MESSAGES = 65_536, 2
 #: Sources of a start after which the model has lost what was printed before.
 _LOST = frozenset({"", "startup", "clear", "compact"})
-#: Entries that anybody could have written are left out.
-_TRUSTED: Mapping[str, Any] = {"trust": {"$gte": "unverified"}}
+_OPTIONS: Mapping[str, Any] = {"include_memories": True, "profile": "conversation"}
 _WORD = re.compile(r"\w+")
 #: Words of prompts without a topic, beside the stop words of searches.
 _EMPTY = frozenset(
@@ -54,15 +50,26 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
     begins = call.first or call.work == "start"
     if begins and call.source in _LOST:
         state.forget_ids(call.session, begins=call.source in ("startup", "clear"))
-    hits = _new(call, [*(_standing(vault) if begins else ()), *_fitting(vault, call, options)])
-    if not hits:
+    query = _query(call)
+    if not (begins or query):
         return b""
-    from septet.model.prompt import prompt_of
-
-    text = prompt_of(hits, max_tokens=options.max_tokens, citations=False, boundary=None)
-    printed = [_version(hit) for hit in hits if _is_in(hit, text)]
+    known, own = state.known_ids(call.session), _own_transcript(call)
+    since = state.compacted_at(known)
+    context = vault._context(
+        ContextRequest(
+            query,
+            _OPTIONS,
+            options.max_tokens,
+            options.min_confidence,
+            pins=begins,
+            skips=lambda hit: _version(hit) in known or _is_of(hit, own, since),
+        )
+    )
+    if not context.text:
+        return b""
+    printed = [_version(item.hit) for item in context.items]
     state.add_ids(call.session, printed, options.program, vault.path)
-    value = PROGRAMS[options.program].output(call.event, text)
+    value = PROGRAMS[options.program].output(call.event, context.text)
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
 
@@ -83,31 +90,13 @@ def query_of(text: str) -> str:
     return " ".join(dict.fromkeys((*first[:MOST_WORDS], *last[-MOST_WORDS:])))
 
 
-def _standing(vault: Vault) -> list[Hit]:
-    query = f"tag:{ALWAYS}"
-    return _search(vault, query, syntax="web", limit=MOST_HITS)
-
-
-def _fitting(vault: Vault, call: HookCall, options: HookOptions) -> list[Hit]:
+def _query(call: HookCall) -> str:
+    """Return the words to search for; empty without a topic."""
     query = query_of(call.prompt)
     if call.work == "start":
         query = _last_messages(call.transcript) if call.source in ("compact", "resume") else ""
         query = query or " ".join(_WORD.findall(os.path.basename(call.folder.rstrip("/\\")).replace("_", " ")))
-    if not has_topic(query):
-        return []
-    results = _search(vault, query, limit=2 * MOST_HITS, min_confidence=options.min_confidence)
-    own, since = _own_transcript(call), state.compacted_at(state.known_ids(call.session))
-    return [hit for hit in results if not _is_of(hit, own, since)][:MOST_HITS]
-
-
-def _search(vault: Vault, query: str, **options: Any) -> list[Hit]:
-    """Return hits with whole entries, without untrusted ones."""
-    options = {"mode": "full", "include_memories": True, "profile": "conversation", **options}
-    hits = list(vault.search(query, **options))
-    if any(hit.trust == "untrusted" for hit in hits):
-        # Most vaults have none, and filters cost a process more than a search.
-        hits = list(vault.search(query, where=_TRUSTED, **options))
-    return hits
+    return query if has_topic(query) else ""
 
 
 def _last_messages(transcript: str) -> str:
@@ -132,16 +121,6 @@ def _last_messages(transcript: str) -> str:
     return " ".join(reversed(messages))
 
 
-def _new(call: HookCall, hits: list[Hit]) -> list[Hit]:
-    """Return the hits that were not printed in this session yet, each once."""
-    known = state.known_ids(call.session)
-    fresh: dict[str, Hit] = {}
-    for hit in hits:
-        if (version := _version(hit)) not in known:
-            fresh.setdefault(version, hit)
-    return list(fresh.values())
-
-
 def _own_transcript(call: HookCall) -> str:
     """Return the name of the transcript of a session, empty if unknown; `write_transcript` names its own by the id."""
     return os.path.basename(call.transcript) if call.transcript else f"{safe_name(call.session)}.jsonl"
@@ -153,11 +132,6 @@ def _is_of(hit: Hit, transcript: str, since: float) -> bool:
     if entry is None or entry.span is None:
         return False
     return entry.span.path.rpartition("/")[2] == transcript and entry.updated_at > since
-
-
-def _is_in(hit: Hit, text: str) -> bool:
-    """Return True if a text for the model has a hit: it may have been left out for lack of room."""
-    return json.dumps(hit.id) in text or hit.title in text
 
 
 def _version(hit: Hit) -> str:

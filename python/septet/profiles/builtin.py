@@ -164,6 +164,11 @@ SEPTET = Profile.known(
     adaptive=Adaptive.known(hybrid=("semantic", "vector")),
 )
 
+#: Hits of a lower score than this share of the best are not part of a `Vault.context`. Chosen on half of the questions
+#: of `benches/context.py`: without a budget only Cranfield by words loses answers (2 of 92), all lose up to half of the
+#: entries.
+CONTEXT_CUT = 0.5
+
 _INSTRUCTION = 0.17
 
 CONVERSATION = SEPTET._with(

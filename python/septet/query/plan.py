@@ -79,6 +79,7 @@ class SearchPlan(NamedTuple):
         typos: True to guess corrections of unknown words.
         facets: facets to count.
         web: parsed web syntax of the query.
+        follows: True for a search that another one needs, which starts no background work.
     """
 
     query: TextQuery
@@ -117,6 +118,7 @@ class SearchPlan(NamedTuple):
     typos: bool = False
     web: Web | None = None
     facets: tuple[Faceted, ...] = ()
+    follows: bool = False
 
     @property
     def alone(self) -> bool:

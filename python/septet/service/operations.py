@@ -101,6 +101,11 @@ _ROWS: Mapping[str, Operation] = {
         ),
         operation("explain", "Explain the rank of an entry, or its absence.", requests.ExplainRequest),
         operation("similar", "Find entries like an entry, a text or a vector."),
+        operation(
+            "context",
+            "Return what belongs into a prompt for a query, with the reason for each entry.",
+            requests.ContextRequest,
+        ),
         operation("weights", "Return the weights that a search would use now.", requests.WeightsRequest),
         operation("stats", "Return counts and sizes.", requests.TierRequest, running.stats),
         operation("status", "Return version, tiers, profiles and counts.", requests.NoRequest, running.status),

@@ -200,6 +200,16 @@ RetrieveRequest = request_of(
     mode=str | None,
     profile=(RetrievalProfile | None, None),
 )
+ContextRequest = request_of(
+    "ContextRequest",
+    "A query of which the context is wanted.",
+    Vault.context,
+    tier=False,
+    kinds=str | list[str] | None,
+    tiers=str | list[str] | None,
+    max_tokens=Annotated[int, Field(ge=1, description="Maximum tokens of the text.")],
+    min_confidence=Annotated[float, Field(ge=0, le=1, description="Minimum confidence of a match.")],
+)
 WeightsRequest = request_of("WeightsRequest", "The weights of a profile.", Vault.weights, tier=False)
 NoRequest = request_of("NoRequest", "A request without fields.", tier=False)
 IdRequest = request_of("IdRequest", "One entry.", Vault.get)

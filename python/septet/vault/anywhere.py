@@ -13,6 +13,7 @@ from septet._core import Lock
 from septet.errors import EntryError, ReadOnly, StoreError
 from septet.inputs.arguments import BEGIN_OF_DATES, END_OF_DATES, called, clock_time, file_path, whole
 from septet.profiles import ProfileLike, resolve
+from septet.search.context import GivesContext
 from septet.system.forks import OfOneProcess
 from septet.vault.embedded import Embedded
 from septet.vault.history import Historic, Judged
@@ -189,7 +190,9 @@ class Copied(Historic, Judged):
 MOST_VERSIONS = 1_000_000
 
 
-class AnyVault(Readable, Listed, VectorReader, Embedded, Similar, KnowsNear, Copied, Retrievable, OfOneProcess):
+class AnyVault(
+    Readable, Listed, VectorReader, Embedded, Similar, GivesContext, KnowsNear, Copied, Retrievable, OfOneProcess
+):
     """An open vault: a file (`septet.Vault`), or one on a server (`septet.PostgresVault`)."""
 
     _elsewhere = "open it in the other process by its path"

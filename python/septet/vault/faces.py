@@ -72,6 +72,7 @@ class AwaitedMethods:
     search_many = awaited(AnyVault.search_many)
     recall = awaited(AnyVault.recall)
     similar = awaited(AnyVault.similar)
+    context = awaited(AnyVault.context)
     explain = awaited(AnyVault.explain)
     weights = awaited(AnyVault.weights)
 
@@ -110,6 +111,7 @@ class RemoteMethods:
     search_many = remote(AnyVault.search_many)
     recall = remote(AnyVault.recall)
     similar = remote(AnyVault.similar)
+    context = remote(AnyVault.context)
     explain = remote(AnyVault.explain)
     weights = remote(AnyVault.weights)
 

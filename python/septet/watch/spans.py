@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import SeptetError
+from septet.inputs.arguments import shown
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -34,7 +35,7 @@ def tracer_of(telemetry: bool | None, path: str, error: type[SeptetError]) -> Tr
             return None
         return Tracer(path)
     if type(telemetry) is not bool:
-        raise error(f"telemetry is {telemetry!r}: wanted True, False or None")
+        raise error(f"telemetry is {shown(telemetry)}: wanted True, False or None")
     if not telemetry:
         return None
     try:

@@ -17,6 +17,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "explain": "searching.explain",
         "similar": "searching.similar",
         "recall": "searching.recall",
+        "context": "searching.context",
         "feedback": "searching.feedback",
         "retrieve": "retrieving.retrieve",
         "plan": "retrieving.plan",
@@ -72,7 +73,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 }
 #: Commands with long output and no prompts.
 PAGED = frozenset(
-    "search explain retrieve plan get list similar facets history links tiers stats status eval tune models "
+    "search context explain retrieve plan get list similar facets history links tiers stats status eval tune models "
     "doctor".split()
 )
 COMMANDS: Mapping[str, str] = {name: place for section in SECTIONS.values() for name, place in section.items()}

@@ -1,4 +1,4 @@
-"""The commands that search: search, recall, similar, explain, feedback."""
+"""The commands that search: search, recall, context, similar, explain, feedback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from septet.cli.exits import end_with
 from septet.cli.formats import Format, Output, show
 from septet.cli.ids import whole_id
 from septet.cli.options import Id, OptionalId, Query, Where, filter_of, search_options, searching
-from septet.cli.terminal import print_json_line, say, say_notes
+from septet.cli.terminal import print_json, print_json_line, say, say_notes
 from septet.errors import QueryError, SeptetError
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 #: The columns of a hit in `csv` and `md`.
 COLUMNS = ("score", "confidence", "id", "title", "kind", "type", "domain", "severity", "tags", "tier", "citation")
+#: Options of a search that `septet context` does not offer.
+_NOT_OF_CONTEXT = (
+    *("limit", "offset", "must", "must_not", "phrase", "prefix", "syntax", "typos", "mode", "boost_tags"),
+    *("include_expired", "min_score", "diversity", "rerank", "include_memories"),
+)
 
 
 @command("format", "embedding", "memory", options=searching())
@@ -81,6 +86,40 @@ def recall(shared: SharedOptions, query: Query, **options: Any) -> None:
         applied = {name: value for name, value in search_options(options).items() if value not in (None, False)}
         results = opened.recall(query, **applied)
     _show_results(results, shared.format)
+
+
+@command("json", "embedding", "memory", options=searching(*_NOT_OF_CONTEXT))
+def context(
+    shared: SharedOptions,
+    query: Query,
+    *,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="NAME", help="Only entries of this kind; repeat for more.")
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Also print the reason for each entry, and against others.")
+    ] = False,
+    **options: Any,
+) -> None:
+    """Print what belongs into the prompt of a model: pins, named entries and matches, within a budget.
+
+    Entries with the tag always are pins; the tag alias:NAME names an entry.
+    """
+    with shared.memory(embeds=True) as opened:
+        applied = {name: value for name, value in search_options(options).items() if value is not None}
+        chosen = opened.context(query, kinds=kinds or None, **applied)
+    if shared.as_json:
+        print_json(chosen.to_dict())
+    else:
+        print(chosen.text, end="")
+    if why:
+        for item in chosen.items:
+            say(f"{item.hit.id}: {item.reason}, {item.tokens} tokens")
+        for missing in chosen.left_out:
+            say(f"{missing.id} left out: {missing.reason}")
+    say_notes(chosen.notes)
+    if not chosen.items:
+        end_with("nothing found")
 
 
 @command("format", "tier", "embedding", "memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from septet._core import index_terms, stored_terms
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from septet.postgres.store.transactions import PostgresReading
     from septet.query.filters import Filter
 
+#: Terms in a row, and True if the last one is a prefix.
+_Phrase: TypeAlias = tuple[tuple[str, ...], bool]
 #: The format of `septet.query.words`: quoted phrases joined by OR, with `*` after a prefix.
 _QUOTED = re.compile(r'"([^"]*)"( \*)?')
 #: Entries with all words of a phrase in one column, or in their grams.
@@ -50,7 +52,7 @@ def settled(read: PostgresReading, filters: Mapping[str, Filter]) -> Mapping[str
     """Return filters with phrases replaced by rows; unchanged if none has a phrase."""
     if not any(map(_has_phrase, filters.values())):
         return filters
-    known: dict[tuple[tuple[str, ...], bool], tuple[int, ...]] = {}
+    known: dict[_Phrase, tuple[int, ...]] = {}
     return {name: _settle(read, item, known) for name, item in filters.items()}
 
 
@@ -64,7 +66,7 @@ def _has_phrase(item: Filter) -> bool:
     return isinstance(item, Holds) and any(len(words) > 1 for words, _ in alternatives(item.match))
 
 
-def _settle(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ...]]) -> Filter:
+def _settle(read: PostgresReading, item: Filter, known: dict[_Phrase, tuple[int, ...]]) -> Filter:
     from septet.query.filters import AllOf, AnyOf, Holds, Not
 
     if isinstance(item, Not):
@@ -74,29 +76,33 @@ def _settle(read: PostgresReading, item: Filter, known: dict[Any, tuple[int, ...
     if not (isinstance(item, Holds) and _has_phrase(item)):
         return item
     single: list[str] = []
-    phrases: list[Filter] = []
+    keys: list[_Phrase] = []
     for (words, begun), (text, star) in zip(alternatives(item.match), _QUOTED.findall(item.match)):
         if len(words) < 2:
             single.append(f'"{text}"{star}')
-            continue
-        key = (tuple(words), begun)
-        if key not in known:
-            known[key] = _rows(read, words, begun)
-        phrases.append(cast("Filter", Among(known[key])))
+        else:
+            keys.append((tuple(words), begun))
+    _read_rows(read, keys, known)
+    phrases = [cast("Filter", Among(known[key])) for key in keys]
     return AnyOf((*phrases, Holds(" OR ".join(single), item.grams)))
 
 
-def _rows(read: PostgresReading, words: Sequence[str], begun: bool) -> tuple[int, ...]:
-    """Return the rows of the entries with consecutive terms in one text."""
+def _read_rows(read: PostgresReading, phrases: Sequence[_Phrase], known: dict[_Phrase, tuple[int, ...]]) -> None:
+    """Add the rows of the entries with consecutive terms in one text, for each phrase that is not known yet."""
+    from septet.postgres.store.pipeline import Statement, together
+
+    new = [phrase for phrase in dict.fromkeys(phrases) if phrase not in known]
     # The words of a prefix are matched in the texts.
-    whole = [*dict.fromkeys(words[:-1] if begun else words)]
-    parameters = (read.vault.number, whole, len(whole), read.vault.number)
-    rows = []
-    for row, memory, grams, *texts in read.sql.execute(_HOLDING, parameters):
+    whole = [[*dict.fromkeys(words[:-1] if begun else words)] for words, begun in new]
+    vault = read.vault.number
+    answers = together(read, [Statement(_HOLDING, (vault, terms, len(terms), vault)) for terms in whole])
+    for (words, begun), answer in zip(new, answers):
         # As in a local vault, full text does not index the context of memories.
-        if any(_are_consecutive(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5])):
-            rows.append(int(row))
-    return tuple(rows)
+        known[words, begun] = tuple(
+            int(row)
+            for row, memory, grams, *texts in answer
+            if any(_are_consecutive(terms_of(text), words, begun) for text in (grams, *texts[: 4 if memory else 5]))
+        )
 
 
 def _are_consecutive(terms: Sequence[str], words: Sequence[str], begun: bool) -> bool:

@@ -331,7 +331,7 @@ def open_read_view(store: SqliteStore, manager: SnapshotManager, *plans: SearchP
             if snapshot is not None:
                 if snapshot is not seen and read[1:] != store.identity.seen:
                     store.identity.saw(read.sql, read[1:])
-                if asks_text:
+                if asks_text and not plan.follows:
                     manager.schedule(store)
                 # `SearchPlan.begins_words`, inlined.
                 if plan.query.begun or (plan.required is not None and plan.required.without):

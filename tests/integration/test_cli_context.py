@@ -1,0 +1,35 @@
+"""`septet context`: the text for a prompt, and the reasons for each entry."""
+
+import json
+
+import pytest
+from tests.commands import Commands
+
+from septet import Vault
+
+pytest.importorskip("typer")
+
+
+@pytest.fixture
+def septet(tmp_path, monkeypatch):
+    with Vault(tmp_path / "v.db") as vault:
+        vault.add(id="pin", title="Run the linter before a commit", tags=["always"])
+        vault.add(id="db", title="Storage of orders", tags=["alias:pg"])
+        vault.remember("Ann reviews changes of the payment service", id="ann")
+    return Commands(tmp_path, monkeypatch)
+
+
+def test_the_text_is_printed_and_the_reasons_on_request(septet):
+    code, said, told = septet("context", "tune pg", "--max-tokens", "300")
+    assert code == 0 and "linter" in said and "Storage" in said and told == ""
+    code, said, told = septet("context", "tune pg", "--why")
+    assert "pin: has the tag always, " in told and "db: the query has its name pg, " in told
+
+
+def test_kinds_and_filters_narrow_it(septet):
+    code, said, _ = septet("context", "who reviews the payment service", "--kind", "memory", "--json")
+    assert [item["code"] for item in json.loads(said)["items"]] == ["matches"]
+    code, said, told = septet("context", "tune pg", "--where", '{"domain": "other"}')
+    assert (code, said) == (1, "") and "nothing found" in told
+    code, _, told = septet("context", "tune pg", "--max-tokens", "0")
+    assert code == 2 and "max_tokens is 0" in told
