@@ -386,4 +386,6 @@ def _key(boundary: object, hits: Sequence[_PromptHit], texts: Sequence[Sequence[
 def _plain(text: str) -> str:
     """Return a text without case, compatibility forms and zero-width characters."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Mn", "Cc") and not c.isspace())
+    # A text has few different characters.
+    dropped = (c for c in set(folded) if unicodedata.category(c) in ("Cf", "Mn", "Cc") or c.isspace())
+    return folded.translate(dict.fromkeys(map(ord, dropped)))
