@@ -1,10 +1,10 @@
 """Facts that change: verdicts over pairs of statements written by hand, and their weights.
 
-python benches/facts.py [--model NAME] [--fit]
+python benches/facts.py [--fit] [--show]
 
 Families of ``facts_families.txt`` are filled with subjects and values. The weights are fitted on every second family,
 and on every second pair of ``facts_pairs.tsv``; the others are reported apart. ``--fit`` prints the weights for
-``septet/profiles/statements.py``. ``--model`` adds the cosine of an installed model.
+``septet/profiles/statements.py``, ``--show`` the pairs that are wrong.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from septet.embedding import LocalEmbedder
 from septet.query.comparing import compared, features
 from septet.query.statements import statement_of
 
@@ -103,19 +102,12 @@ def written() -> list[Pair]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Facts that change.")
-    parser.add_argument("--model")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the pairs that are wrong")
     arguments = parser.parse_args()
     made, by_hand = pairs(), written()
-    cosines = {}
-    if arguments.model is not None:
-        texts = sorted({text for pair in (*made, *by_hand) for text in (pair.old, pair.new)})
-        rows = LocalEmbedder(arguments.model).embed(texts)
-        at = {text: row / np.linalg.norm(row) for text, row in zip(texts, np.asarray(rows))}
-        cosines = {(pair.old, pair.new): float(at[pair.old] @ at[pair.new]) for pair in (*made, *by_hand)}
     if arguments.fit:
-        fitted([pair for pair in (*made, *by_hand) if pair.tuned], cosines)
+        fitted([pair for pair in (*made, *by_hand) if pair.tuned])
         return
     for name, chosen in (
         ("tuned on", [pair for pair in made if pair.tuned]),
@@ -123,15 +115,14 @@ def main() -> None:
         ("tuned on, written pairs", [pair for pair in by_hand if pair.tuned]),
         ("other written pairs", [pair for pair in by_hand if not pair.tuned]),
     ):
-        report(name, chosen, cosines, arguments.show)
+        report(name, chosen, arguments.show)
 
 
-def report(name: str, chosen: Sequence[Pair], cosines: Any, show: bool) -> None:
+def report(name: str, chosen: Sequence[Pair], show: bool) -> None:
     counts: Counter[tuple[str, str]] = Counter()
     sure: Counter[str] = Counter()
     for pair in chosen:
-        cosine = cosines.get((pair.old, pair.new))
-        result = compared(statement_of(pair.new), statement_of(pair.old), cosine)
+        result = compared(statement_of(pair.new), statement_of(pair.old))
         counts[pair.verdict, result.verdict] += 1
         if result.verdict in ("changes", "contradicts") and result.probability >= 0.8:
             sure[pair.verdict] += 1
@@ -149,10 +140,8 @@ def report(name: str, chosen: Sequence[Pair], cosines: Any, show: bool) -> None:
     print(f"changes or contradicts from 0.8 on: {replaced}, right {right / max(replaced, 1):.3f}")
 
 
-def fitted(chosen: Sequence[Pair], cosines: Any) -> None:
-    both = [
-        features(statement_of(pair.new), statement_of(pair.old), cosines.get((pair.old, pair.new))) for pair in chosen
-    ]
+def fitted(chosen: Sequence[Pair]) -> None:
+    both = [features(statement_of(pair.new), statement_of(pair.old)) for pair in chosen]
     same_x, other_x = (np.array([rows[place] for rows in both]) for place in (0, 1))
     is_same = np.array([pair.verdict == "same" for pair in chosen], dtype=float)
     same = newton(same_x, is_same[:, None])[:, 0]

@@ -16,6 +16,7 @@ from septet.model.fields import (
     SpanFields,
     Split,
     Strings,
+    Suggest,
     Time,
     Trust,
     VectorLike,
@@ -23,6 +24,7 @@ from septet.model.fields import (
 from septet.model.pages import FacetValue
 from septet.model.results import Reranker, Reranking, TierReport
 from septet.model.stats import Optimized
+from septet.model.suggestion import Suggestion
 from septet.query.facets import Bucket
 from septet.query.options import Leg, Mode, RecallOptions, SearchOptions, Words
 from septet.query.refine import Deadline
@@ -54,6 +56,8 @@ __all__ = [
     "SpanFields",
     "Split",
     "Strings",
+    "Suggest",
+    "Suggestion",
     "TierReport",
     "Time",
     "Trust",

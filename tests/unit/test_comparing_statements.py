@@ -16,8 +16,8 @@ seconds v2.3.1 web-1 disabled enabled prefers tea ½ ٣ été 東京 ? ! . , ' "
 TEXTS = st.one_of(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.text(max_size=80))
 
 
-def verdict(old, new, cosine=None):
-    return compared(statement_of(new), statement_of(old), cosine)
+def verdict(old, new):
+    return compared(statement_of(new), statement_of(old))
 
 
 @pytest.mark.parametrize(
@@ -47,20 +47,19 @@ def test_the_reason_names_the_value_that_differs():
     assert len(long) < 200
 
 
-@pytest.mark.parametrize("cosine", [None, -1.0, 0.0, 1.0])
 @heavy()
 @given(TEXTS)
-def test_a_statement_is_the_same_as_itself_whatever_its_case_and_punctuation(cosine, text):
-    result = verdict(text, text, cosine)
+def test_a_statement_is_the_same_as_itself_whatever_its_case_and_punctuation(text):
+    result = verdict(text, text)
     assert (result.verdict, result.probability) == ("same", 1.0)
     plain = "the api listens on port 8080, since march 5"
-    assert verdict(plain.upper(), f"({plain})!!", cosine).verdict == "same"
+    assert verdict(plain.upper(), f"({plain})!!").verdict == "same"
 
 
 @heavy()
-@given(TEXTS, TEXTS, st.sampled_from([None, 0.2, 0.9]))
-def test_the_same_is_symmetric_and_probabilities_sum_to_one(first, second, cosine):
-    there, back = verdict(first, second, cosine), verdict(second, first, cosine)
+@given(TEXTS, TEXTS)
+def test_the_same_is_symmetric_and_probabilities_sum_to_one(first, second):
+    there, back = verdict(first, second), verdict(second, first)
     assert (there.verdict == "same") == (back.verdict == "same")
     assert there.probabilities["same"] == pytest.approx(back.probabilities["same"])
     for result in (there, back):
@@ -98,9 +97,7 @@ def test_what_is_over_is_no_value_of_the_statement():
     assert statement_of("Mail from Ann to Bob").former == frozenset()
 
 
-@pytest.mark.parametrize("cosine", [None, 0.5])
-def test_every_feature_has_a_weight(cosine):
-    same, others = features(statement_of("a b"), statement_of("c"), cosine)
-    weighing = COMPARING["text" if cosine is None else "hybrid"]
-    assert len(weighing.same) == len(same)
-    assert {len(weights) for weights in weighing.others.values()} == {len(others)}
+def test_every_feature_has_a_weight():
+    same, others = features(statement_of("a b"), statement_of("c"))
+    assert len(COMPARING.same) == len(same)
+    assert {len(weights) for weights in COMPARING.others.values()} == {len(others)}

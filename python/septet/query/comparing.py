@@ -31,25 +31,22 @@ class Verdict(NamedTuple):
     probabilities: dict[str, float]
 
 
-def compared(new: Claim, old: Claim, cosine: float | None = None) -> Verdict:
+def compared(new: Claim, old: Claim) -> Verdict:
     """Compare a new statement with an older one.
 
-    ``same`` is symmetric: two statements are the same in both orders or in none.
-
-    Args:
-        cosine: the cosine of their vectors, if both have one.
+    ``same`` is symmetric: two statements are the same in both orders or in none. Vectors find candidates, and have no
+    say here: their cosines differ from model to model, and are high for texts that differ in a number alone.
     """
-    weighing = COMPARING["text" if cosine is None else "hybrid"]
-    same, others = features(new, old, cosine)
-    is_same = 1.0 if new.tokens == old.tokens else _logistic(weighing.same, same)
-    shares = {verdict: exp(_sum(weights, others)) for verdict, weights in weighing.others.items()}
+    same, others = features(new, old)
+    is_same = 1.0 if new.tokens == old.tokens else _logistic(COMPARING.same, same)
+    shares = {verdict: exp(_sum(weights, others)) for verdict, weights in COMPARING.others.items()}
     total = sum(shares.values())
     probabilities = {"same": is_same, **{name: (1 - is_same) * share / total for name, share in shares.items()}}
-    verdict = "same" if is_same >= weighing.least_same else max(shares, key=lambda name: shares[name])
+    verdict = "same" if is_same >= COMPARING.least_same else max(shares, key=lambda name: shares[name])
     return Verdict(verdict, probabilities[verdict], _reason(verdict, new, old), probabilities)
 
 
-def features(new: Claim, old: Claim, cosine: float | None) -> tuple[list[float], list[float]]:
+def features(new: Claim, old: Claim) -> tuple[list[float], list[float]]:
     """Return the features of the model of ``same``, which are symmetric, and those of the other verdicts."""
     new_all, old_all = _parts(new), _parts(old)
     shared = new_all & old_all
@@ -92,9 +89,6 @@ def features(new: Claim, old: Claim, cosine: float | None) -> tuple[list[float],
         turned * float(rare_most), float(replaced and not rare_most),
         float(replaced and not most), float(slot and least == most),
     ]  # fmt: skip
-    if cosine is not None:
-        same += [cosine, cosine * covered]
-        others += [cosine, cosine * turned, cosine * replaced, cosine * slot]
     return same, others
 
 
