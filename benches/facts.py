@@ -1,10 +1,13 @@
 """Facts that change: verdicts over pairs of statements written by hand, and their weights.
 
-python benches/facts.py [--fit] [--show]
+python benches/facts.py [FOLDER] [--fit] [--show]
 
 Families of ``facts_families.txt`` are filled with subjects and values. The weights are fitted on every second family,
 and on every second pair of ``facts_pairs.tsv``; the others are reported apart. ``--fit`` prints the weights for
 ``septet/profiles/statements.py``, ``--show`` the pairs that are wrong.
+Of a collection of conversations (``FOLDER``, as for ``benches/conversation.py``), the first and the last evidence of
+each question are compared by their sentences that share a word with it. Types other than changed facts and
+contradictions show how often facts that hold together are taken for a change.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evaluate import load
 from septet.query.comparing import compared, features
 from septet.query.statements import statement_of
 
@@ -102,12 +106,16 @@ def written() -> list[Pair]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Facts that change.")
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the pairs that are wrong")
     arguments = parser.parse_args()
     made, by_hand = pairs(), written()
     if arguments.fit:
         fitted([pair for pair in (*made, *by_hand) if pair.tuned])
+        return
+    if arguments.folder is not None:
+        of_conversations(arguments.folder)
         return
     for name, chosen in (
         ("tuned on", [pair for pair in made if pair.tuned]),
@@ -116,6 +124,33 @@ def main() -> None:
         ("other written pairs", [pair for pair in by_hand if not pair.tuned]),
     ):
         report(name, chosen, arguments.show)
+
+
+def of_conversations(folder: Path) -> None:
+    """Print the verdicts on the evidence of a conversation, of its nearest pair of sentences from two messages."""
+    collection = load(folder)
+    texts = {message["id"]: message["text"].partition("```")[0] for message in collection.docs}
+    places = {message["id"]: at for at, message in enumerate(collection.docs)}
+    counts: Counter[tuple[str, str]] = Counter()
+    for query in collection.queries:
+        evidence = sorted(collection.qrels.get(query["id"], {}), key=lambda id: places[id])
+        if len(evidence) < 2:
+            continue
+        asked = statement_of(query["text"]).words.keys()
+        old, new = (
+            [
+                claim
+                for claim in map(statement_of, re.split(r"(?<=[.!?])\s+|, ", texts[id]))
+                if claim.words.keys() & asked
+            ]
+            for id in (evidence[0], evidence[-1])
+        )
+        verdicts = [compared(after, before) for before in old for after in new]
+        # The verdict that says most.
+        best = max(verdicts, key=lambda v: v.probabilities["changes"] + v.probabilities["contradicts"], default=None)
+        counts[query["type"], "none" if best is None else best.verdict] += 1
+    for (kind, verdict), count in sorted(counts.items()):
+        print(f"{kind:26}{verdict:12}{count:4}")
 
 
 def report(name: str, chosen: Sequence[Pair], show: bool) -> None:
