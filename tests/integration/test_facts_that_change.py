@@ -1,6 +1,7 @@
 """Facts that change: what a new memory is to the stored ones, and what takes the place of another."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -98,6 +99,30 @@ def test_facts_may_change_again_and_back(vault, clock):
     assert len(set(ids)) == 4
     clock.now += 1_000
     assert vault.recall("API port").ids == [ids[-1]]
+    for number, id in enumerate(ids):
+        assert vault.recall("API port", as_of=2_500 + 1_000 * number).ids == [id]
+
+
+def test_of_writers_at_once_none_supersedes_what_is_superseded(vault):
+    old = vault.remember("The API listens on port 8080")
+    texts = [f"The API now listens on port {port}" for port in range(9000, 9012)]
+    with ThreadPoolExecutor(4) as threads:
+        ids = list(threads.map(lambda text: vault.remember(text, on_similar="supersede"), texts))
+    assert len({*ids}) == len(texts) and len(vault) == len(texts) + 1
+    targets = [link.target for id in ids for link in vault.links(id) if link.source == id]
+    assert old in targets and len(targets) == len({*targets})
+
+
+def test_an_entry_is_found_by_its_vector_where_many_share_the_words(vault):
+    for number in range(50):
+        vault.add(title=f"The billing owner has note {number}", vector=[0, 1, 0])
+    other = vault.add(
+        title="Bob is responsible for the billing service and for nothing that is older", vector=[1, 0, 0]
+    )
+    suggestion = vault.add(
+        title="Carol now owns the billing service and nothing that is older", vector=[1, 0.1, 0], on_similar="suggest"
+    )
+    assert (suggestion.verdict, suggestion.other) == ("changes", other)
 
 
 def test_the_same_fact_is_kept_once(vault):
