@@ -34,6 +34,9 @@ def verdict(old, new):
         ("The cache is enabled", "The cache is disabled", "contradicts"),
         ("Uploads are limited to 25 MB", "The maximum upload size is 25 MB", "same"),
         ("Yusuf speaks French", "Yusuf speaks Polish", "new"),
+        ("Server A has the address 10.0.0.5", "Server B has the address 10.0.0.6", "new"),
+        ("Server A has the address 10.0.0.5", "Server A has the address 10.0.0.7", "changes"),
+        ("The frontend uses React 17", "The frontend uses React 18", "changes"),
     ],
 )
 def test_a_statement_is_judged_by_its_subject_values_and_denials(old, new, expected):

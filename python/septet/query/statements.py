@@ -113,7 +113,7 @@ class _ClaimReader:
         while at < len(tokens):
             value, taken = _value_at(tokens, at, timed)
             if value is None:
-                self._word(tokens[at], at in over)
+                self._word(tokens[at], tokens[at + 1] if at + 1 < len(tokens) else "", at in over)
             elif at in over:
                 self.former.add(value.key)
             else:
@@ -122,15 +122,18 @@ class _ClaimReader:
                     self.subject.add(value.key)
             at += taken
 
-    def _word(self, token: str, over: bool) -> None:
-        """Add a word that is no value."""
+    def _word(self, token: str, following: str, over: bool) -> None:
+        """Add a word that is no value; ``over`` if it is of a former one."""
         if token.endswith("n't") or token in DENIALS:
             self.denials += not over
             self.verb = self.verb or "'" in token
             return
         plain = token[:-2] if token.endswith("'s") else token
         self.verb = self.verb or plain in VERBS
-        if plain in STOP or CHANGES.fullmatch(plain):
+        # `Server A runs`: an article is followed by its noun.
+        names = plain not in STOP or (plain == "a" and (following in VERBS or not following))
+        is_letter = len(plain) == 1 and plain.isascii() and names
+        if not is_letter and (plain in STOP or CHANGES.fullmatch(plain)):
             return
         for stem in _stems(plain):
             stem = CANON.get(stem, stem)
@@ -138,7 +141,7 @@ class _ClaimReader:
             if stem in OPPOSITES:
                 stem = OPPOSITES[stem]
                 self.opposites.add(stem)
-            if len(stem) == 1 and stem.isascii():
+            if len(stem) == 1 and stem.isascii() and not is_letter:
                 continue
             if over:
                 self.former.add(stem)
