@@ -145,6 +145,7 @@ def test_an_older_statement_changes_none_that_is_newer(vault):
     vault.remember("The API listens on port 9090", created_at=900)
     suggestion = vault.remember("The API now listens on port 8080", created_at=800, on_similar="suggest")
     assert (suggestion.verdict, suggestion.other) == ("new", None)
+    assert suggestion.probability > 0.8 and "older" in suggestion.reason
 
 
 def test_memories_with_other_topics_have_other_subjects(vault):

@@ -40,7 +40,12 @@ def suggested(id: str, new: Entry, others: Iterable[Entry]) -> Suggestion:
         mine = _stated(new, new.tags) if apart else stated
         verdict = _judged(mine, _stated(other, other.tags if apart else ()))
         if verdict.verdict in _REPLACING and _begun(new) < _begun(other):
-            verdict = verdict._replace(verdict="new", reason="it is older than what it differs from")
+            # An older statement ends none that is newer, however they differ.
+            verdict = verdict._replace(
+                verdict="new",
+                reason="it is older than what it differs from",
+                probabilities={**verdict.probabilities, "new": verdict.probability},
+            )
         verdicts.append((other, verdict))
     for names in (("same",), _REPLACING):
         likely = [pair for pair in verdicts if pair[1].verdict in names]
@@ -48,10 +53,10 @@ def suggested(id: str, new: Entry, others: Iterable[Entry]) -> Suggestion:
             other, verdict = max(likely, key=lambda pair: pair[1].probability)
             name: Any = verdict.verdict
             return Suggestion(name, id, other.id, verdict.probability, verdict.reason)
-    probability = min((verdict.probabilities["new"] for _, verdict in verdicts), default=1.0)
-    return Suggestion(
-        "new", id, None, probability, "no entry is about the same" if not verdicts else verdicts[0][1].reason
-    )
+    if not verdicts:
+        return Suggestion("new", id, None, 1.0, "no entry is about the same")
+    _, nearest = min(verdicts, key=lambda pair: pair[1].probabilities["new"])
+    return Suggestion("new", id, None, nearest.probabilities["new"], nearest.reason)
 
 
 def _stated(entry: Entry, topics: tuple[str, ...]) -> _Stated:
