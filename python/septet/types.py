@@ -17,6 +17,7 @@ from septet.model.fields import (
     SpanFields,
     Split,
     Strings,
+    Suggest,
     Time,
     Trust,
     VectorLike,
@@ -24,6 +25,7 @@ from septet.model.fields import (
 from septet.model.pages import FacetValue
 from septet.model.results import Reranker, Reranking, TierReport
 from septet.model.stats import Optimized
+from septet.model.suggestion import Suggestion
 from septet.query.facets import Bucket
 from septet.query.options import Leg, Mode, RecallOptions, SearchOptions, Words
 from septet.query.refine import Deadline
@@ -57,6 +59,8 @@ __all__ = [
     "SpanFields",
     "Split",
     "Strings",
+    "Suggest",
+    "Suggestion",
     "TierReport",
     "Time",
     "Trust",

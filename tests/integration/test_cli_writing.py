@@ -146,6 +146,9 @@ def test_memories_are_remembered_recalled_and_forgotten(septet):
     assert code == 0 and id
     code, said, _ = septet("recall", "what does the user drink: tea", "--format", "ids")
     assert (code, said) == (0, f"{id}\n")  # the entry about tea is no memory
+    code, said, _ = septet("remember", "The user likes black tea now", "--on-similar", "suggest")
+    assert code == 0 and said.startswith("changes ") and id in said and entry(said.split()[1]) is None
+    assert septet("remember", "The user likes tea", "--on-similar", "perhaps")[0] == 2
     assert septet("forget", "jwt-1")[0] == 1 and entry("jwt-1") is not None
     assert "would forget 1 memory" in septet("forget", id[:12], "--dry-run")[2]
     assert "forgot 1 memory" in septet("forget", id[:12])[2]

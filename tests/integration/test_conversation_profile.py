@@ -96,3 +96,26 @@ def test_tiers_answer_together_and_explain_names_the_columns(tmp_path):
         assert '"role"' in text
     for vault in vaults.values():
         vault.close()
+
+
+def test_a_newer_message_goes_before_the_one_whose_fact_it_changes():
+    messages = [
+        ("old", "user", "The rent of the flat in Porto is 900 euros, and the rent of the flat includes heating."),
+        ("answer", "assistant", "The rent of the flat in Porto was raised to 990 euros."),
+        ("new", "user", "By the way, they raised the rent of the flat to 950 euros."),
+        ("other", "user", "The flat in Porto has a new kitchen."),
+    ]
+    query = "what is the rent of the flat in Porto"
+    with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60) as vault:
+        filled(vault, messages)
+        results = vault.search(query)
+        assert results.ids[:2] == ["new", "old"]
+        assert results[0].score < results[1].score, "scores are those of the formula"
+        assert vault.search("what was the rent of the flat in Porto").ids[0] == "old"
+        assert vault.search(query, as_of=1.7e9 + 60).ids == results.ids
+        assert vault.search(query, profile="septet").ids[0] == "old"
+        assert vault.search_many([query, "kitchen"])[0].ids == results.ids
+        assert set(vault.search(query, limit=2).ids) <= set(results.ids)
+        assert vault.explain(query, "new").found
+        with Federation({"a": vault}, profile="conversation") as memory:
+            assert memory.search(query).ids == results.ids

@@ -26,6 +26,7 @@ from septet.client.routes import ROUTES
 from septet.federation import Member
 from septet.service.operations import OPERATIONS
 from septet.service.tier_calls import TIER
+from septet.types import Suggestion
 from serving import serving
 
 TOKEN = "a-token-of-the-test"
@@ -106,6 +107,17 @@ def test_memories_are_remembered_recalled_and_forgotten(memory):
     assert memory.search("billing").ids == []
     assert memory.forget(where={"tags": "team"}) == 1
     assert memory.forget("none") == 0
+
+
+def test_a_client_asks_whether_a_fact_has_changed_and_lets_it_supersede(memory):
+    old = memory.remember("The API listens on port 8080")
+    suggestion = memory.remember("The API now listens on port 9090", on_similar="suggest")
+    assert isinstance(suggestion, Suggestion)
+    assert (suggestion.verdict, suggestion.other, suggestion.reason) == ("changes", old, "8080 → 9090")
+    assert memory.add(title="Ducks swim", on_similar="suggest").other is None
+    assert memory.recall("API").ids == [old]
+    assert memory.remember("The API now listens on port 9090", on_similar="supersede") == suggestion.id
+    assert memory.recall("API").ids == [suggestion.id]
 
 
 def test_entries_are_linked_superseded_and_judged(memory):

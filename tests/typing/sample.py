@@ -76,6 +76,7 @@ from septet.types import (
     Reranker,
     SearchOptions,
     Severity,
+    Suggestion,
     TierReport,
 )
 from septet.watch import SearchEvent, WriteEvent
@@ -148,8 +149,9 @@ def write(vault: Vault, folder: Path) -> None:
     changed: Entry = vault.update(first, domain="auth", tags=(*ids[:1], "jwt"), merge_attrs={"team": None})
     assert changed.severity == "critical" and change_many(vault, first) == "update_many"
     vault.remember("Cookie review", "Decided to rotate the id", ["cookies"], domain="auth")
+    suggestion: Suggestion = vault.remember("Bob owns billing", on_similar="suggest")
+    print(suggestion.other, vault.add(title="Ann owns billing", on_similar="supersede").upper())
     kept: str = vault.remember("Bob owns the billing service", details="Since May", topics={"billing"})
-    vault.remember("Cookie review", "Ann reviews them")
     told: RecallOptions = {"include_expired": True}
     recalled: list[str] = vault.recall("who owns billing", 3, **told).ids
     assert vault.forget(kept) == len(recalled[:1])

@@ -1,5 +1,14 @@
 // Made by clients/typescript/generate.py from the OpenAPI document of the server: do not edit.
 
+/** The id of the stored entry; with `on_similar="suggest"`, a suggestion, and nothing is stored: `Suggestion`. */
+export interface AddedAnswer {
+  id: string;
+  verdict?: "new" | "same" | "changes" | "contradicts";
+  other?: string | null;
+  probability?: number;
+  reason?: string;
+}
+
 /** The entries that belong into a prompt: `Context.to_dict()`. */
 export interface ContextAnswer {
   text: string;

@@ -5,7 +5,7 @@ export interface AddRequest {
   vector?: number[] | Record<string, number[]> | null;
   model?: string | null;
   split?: "auto" | number | null;
-  on_similar?: "keep" | "note" | "skip" | "merge";
+  on_similar?: "keep" | "note" | "skip" | "merge" | "supersede" | "suggest";
   similarity?: number;
   kind?: string | null;
   type?: string | null;
@@ -296,7 +296,7 @@ export interface RememberRequest {
   id?: string | null;
   vector?: number[] | Record<string, number[]> | null;
   model?: string | null;
-  on_similar?: "keep" | "note" | "skip" | "merge";
+  on_similar?: "keep" | "note" | "skip" | "merge" | "supersede" | "suggest";
   similarity?: number;
   kind?: string | null;
   type?: string | null;

@@ -9,10 +9,10 @@ import type {
   UpdateRequestBody, WeightsRequest,
 } from "./requests.js";
 import type {
-  ContextAnswer, CountAnswer, EntryAnswer, ExplanationAnswer, FacetsAnswer, Health, HealthAnswer, HistoryAnswer,
-  IdAnswer, IdsAnswer, LearnedAnswer, LinksAnswer, LoadedAnswer, NeighbourhoodAnswer, OkAnswer, PageAnswer,
-  ResultsAnswer, RetrievalAnswer, SearchManyAnswer, SessionsAnswer, SlowAnswer, StatsAnswer, StatusAnswer, ToolAnswer,
-  WeightsAnswer,
+  AddedAnswer, ContextAnswer, CountAnswer, EntryAnswer, ExplanationAnswer, FacetsAnswer, Health, HealthAnswer,
+  HistoryAnswer, IdAnswer, IdsAnswer, LearnedAnswer, LinksAnswer, LoadedAnswer, NeighbourhoodAnswer, OkAnswer,
+  PageAnswer, ResultsAnswer, RetrievalAnswer, SearchManyAnswer, SessionsAnswer, SlowAnswer, StatsAnswer, StatusAnswer,
+  ToolAnswer, WeightsAnswer,
 } from "./answers.js";
 import { type CallOptions, Transport } from "./transport.js";
 
@@ -154,8 +154,8 @@ export class Routes extends Transport {
   }
 
   /** Store an entry, or overwrite the one with its id. `POST /v1/entries` */
-  add(body: AddRequest, options: CallOptions = {}): Promise<IdAnswer> {
-    return this.json<IdAnswer>("/v1/entries", { verb: "POST", body }, options);
+  add(body: AddRequest, options: CallOptions = {}): Promise<AddedAnswer> {
+    return this.json<AddedAnswer>("/v1/entries", { verb: "POST", body }, options);
   }
 
   /** Change every entry that passes a filter. `POST /v1/update_many` */
@@ -169,8 +169,8 @@ export class Routes extends Transport {
   }
 
   /** Store a memory. `POST /v1/memories` */
-  remember(body: RememberRequest, options: CallOptions = {}): Promise<IdAnswer> {
-    return this.json<IdAnswer>("/v1/memories", { verb: "POST", body }, options);
+  remember(body: RememberRequest, options: CallOptions = {}): Promise<AddedAnswer> {
+    return this.json<AddedAnswer>("/v1/memories", { verb: "POST", body }, options);
   }
 
   /** Delete memories by id or by filter. `POST /v1/forget` */

@@ -20,6 +20,7 @@ from septet.model.links import Link
 from septet.model.pages import Facets, Page
 from septet.model.results import Hit, Results, SoughtParts, TierReport
 from septet.model.stats import Stats
+from septet.model.suggestion import Suggestion
 from septet.model.vector import Space
 from septet.ranking.score import Weights
 from septet.tiers.remote.answers import note_of
@@ -39,6 +40,7 @@ entry_of = partial(value_of, Entry)
 explanation_of = partial(value_of, Explanation)
 link_of = partial(value_of, Link)
 page_of = partial(value_of, Page)
+suggestion_of = partial(value_of, Suggestion)
 version_of = partial(value_of, Version)
 weights_of = partial(value_of, Weights)
 

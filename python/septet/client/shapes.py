@@ -5,7 +5,7 @@ The client validates answers with them, in `septet.tiers.remote.received`.
 
 # No `from __future__ import annotations`: pydantic reads the annotations as values.
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import NotRequired, TypedDict
@@ -312,6 +312,16 @@ class IdAnswer(TypedDict):
     """The id of the stored entry."""
 
     id: str
+
+
+class AddedAnswer(TypedDict):
+    """The id of the stored entry; with ``on_similar="suggest"``, a suggestion, and nothing is stored: `Suggestion`."""
+
+    id: str
+    verdict: NotRequired[Literal["new", "same", "changes", "contradicts"]]
+    other: NotRequired[str | None]
+    probability: NotRequired[Finite]
+    reason: NotRequired[Said]
 
 
 class CountAnswer(TypedDict):

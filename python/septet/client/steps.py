@@ -17,6 +17,7 @@ from septet.client.answers import (
     link_of,
     results_of,
     stats_of,
+    suggestion_of,
     version_of,
     weights_of,
 )
@@ -42,6 +43,7 @@ Steps: TypeAlias = Generator[ServerCall, Any, _R]
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
     "None": lambda answer: None,
     "str": lambda answer: str(answer["id"]),
+    "str | Suggestion": lambda answer: suggestion_of(answer) if "verdict" in answer else str(answer["id"]),
     "int": lambda answer: int(answer["count"]),
     "bool": lambda answer: bool(answer["changed"]),
     "Entry": entry_of,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from septet.errors import EntryNotFound, SeptetError, TierError
 from septet.inputs.arguments import shown, utf8
-from septet.vault.alike import Adding
+from septet.model.suggestion import Suggestion
+from septet.vault.alike import Adding, Remembering
 from septet.vault.anywhere import AnyVault
 
 if TYPE_CHECKING:
@@ -124,13 +125,13 @@ class Member(Protocol):
 
     # -- writing -------------------------------------------------------------------------------------------------------
 
-    def add(self, *args: Any, **named: Any) -> str:
+    def add(self, *args: Any, **named: Any) -> Any:
         """See `Vault.add`."""
 
     def add_many(self, *args: Any, **named: Any) -> list[str]:
         """See `Vault.add_many`."""
 
-    def remember(self, *args: Any, **named: Any) -> str:
+    def remember(self, *args: Any, **named: Any) -> Any:
         """See `Vault.remember`."""
 
     def update(self, *args: Any, **named: Any) -> Entry:
@@ -250,7 +251,9 @@ class TierMembers:
 
 
 @overload
-def of_highest(method: Adding[str]) -> Adding[str]: ...  # type: ignore[overload-overlap]
+def of_highest(method: Adding[str, Suggestion]) -> Adding[str, Suggestion]: ...  # type: ignore[overload-overlap]
+@overload
+def of_highest(method: Remembering[str, Suggestion]) -> Remembering[str, Suggestion]: ...  # type: ignore[overload-overlap]
 @overload
 def of_highest(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[Any, _P], _R]: ...
 def of_highest(method: Any) -> Any:

@@ -24,7 +24,9 @@ Time: TypeAlias = "float | datetime"
 #: Splitting of long texts into linked parts: ``auto``, or the maximum words per part.
 Split: TypeAlias = "Literal['auto'] | int"
 #: Action for near-duplicates: see `septet.Vault.add`.
-OnSimilar: TypeAlias = Literal["keep", "note", "skip", "merge"]
+OnSimilar: TypeAlias = Literal["keep", "note", "skip", "merge", "supersede"]
+#: Ask for a suggestion in its place, and store nothing.
+Suggest: TypeAlias = Literal["suggest"]
 #: A vector ``(d,)``, or vectors by model.
 VectorLike: TypeAlias = "ArrayLike | Mapping[str, ArrayLike]"
 

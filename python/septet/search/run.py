@@ -154,6 +154,8 @@ def results_of(search: FederatedSearch) -> list[Results]:
             causes = reasons(search)
             all_ranked = [r if r.best else r._replace(notes=[*r.notes, *causes]) for r in all_ranked]
         candidates = read(search, all_ranked)
+        if search.plan.profile.text.conversation and search.plan.depth is None and not search.plan.offset:
+            all_ranked = [current(result, candidates) for result in all_ranked]
         if search.plan.facets:
             search.facets = facets_of_all(search)
         if search.stages is not None:
@@ -292,6 +294,15 @@ def read(search: FederatedSearch, all_ranked: Sequence[RankedQuery]) -> Read:
             tier_rows = list(rows[answer.place])
             whole[answer.place] = dict(zip(tier_rows, answer.session.read(tier_rows)))
     return whole
+
+
+def current(result: RankedQuery, candidates: Read) -> RankedQuery:
+    """Return the ranking with newer messages before those whose facts they change; groups stay as they are."""
+    # Imported here: few profiles are of conversations.
+    from septet.search.current import current_order
+
+    order = None if result.keys is not None else current_order(result.plan, _whole(result, candidates))
+    return result if order is None else result._replace(best=[result.best[place] for place in order])
 
 
 def budget_of(search: FederatedSearch, result: RankedQuery, candidates: Read) -> BudgetCut | None:

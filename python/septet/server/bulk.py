@@ -35,7 +35,7 @@ MOST_TOGETHER = 1_000
 #: Number of lines after which other requests and bodies take their turn.
 MOST_AT_A_TURN = 25
 #: Fields of an operation's answer in the answer of its line.
-_ANSWER_FIELDS = ("id", "count", "changed")
+_ANSWER_FIELDS = ("id", "count", "changed", "verdict", "other", "probability", "reason")
 #: Arguments of `add_many` for all entries of a transaction.
 _TOGETHER = ("on_similar", "similarity")
 

@@ -9,16 +9,18 @@ from septet.errors import EntryError
 from septet.inputs.arguments import exact, real, shown
 from septet.model.drafts import merged_attrs
 from septet.model.entry import SEVERITIES, Entry
-from septet.model.fields import OnSimilar
+from septet.model.fields import OnSimilar, Suggest
 from septet.ranking.pool import Candidate
 from septet.store.rows import EntryRow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from septet.model.fields import EntryFields, EntryOverrides, Split, VectorLike
+    from septet.model.fields import EntryFields, EntryOverrides, MemoryFields, Split, Strings, VectorLike
+    from septet.model.suggestion import Suggestion
 
 _Stored = TypeVar("_Stored", covariant=True)
+_Suggested = TypeVar("_Suggested", covariant=True)
 
 #: The default: entries are not compared.
 KEEP: OnSimilar = "keep"
@@ -26,9 +28,33 @@ KEEP: OnSimilar = "keep"
 SIMILARITY = 0.95
 
 
-class Adding(Protocol[_Stored]):
+class Adding(Protocol[_Stored, _Suggested]):
     """The static type of `add`: a title is required unless a whole entry is passed."""
 
+    @overload
+    def __call__(
+        self,
+        entry: None = None,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        split: Split | None = ...,
+        on_similar: Suggest,
+        similarity: float = ...,
+        **fields: Unpack[EntryFields],
+    ) -> _Suggested: ...
+    @overload
+    def __call__(
+        self,
+        entry: Entry,
+        *,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        split: Split | None = ...,
+        on_similar: Suggest,
+        similarity: float = ...,
+        **fields: Unpack[EntryOverrides],
+    ) -> _Suggested: ...
     @overload
     def __call__(
         self,
@@ -55,9 +81,47 @@ class Adding(Protocol[_Stored]):
     ) -> _Stored: ...
 
 
-def adding(method: Callable[..., str]) -> Adding[str]:
+class Remembering(Protocol[_Stored, _Suggested]):
+    """The static type of `remember`."""
+
+    @overload
+    def __call__(
+        self,
+        text: str,
+        details: str = ...,
+        topics: Strings = ...,
+        *,
+        id: str | None = ...,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        on_similar: Suggest,
+        similarity: float = ...,
+        **fields: Unpack[MemoryFields],
+    ) -> _Suggested: ...
+    @overload
+    def __call__(
+        self,
+        text: str,
+        details: str = ...,
+        topics: Strings = ...,
+        *,
+        id: str | None = ...,
+        vector: VectorLike | None = ...,
+        model: str | None = ...,
+        on_similar: OnSimilar = ...,
+        similarity: float = ...,
+        **fields: Unpack[MemoryFields],
+    ) -> _Stored: ...
+
+
+def adding(method: Callable[..., str | Suggestion]) -> Adding[str, Suggestion]:
     """Type a method as `add`."""
-    return cast("Adding[str]", method)
+    return cast("Adding[str, Suggestion]", method)
+
+
+def remembering(method: Callable[..., str | Suggestion]) -> Remembering[str, Suggestion]:
+    """Type a method as `remember`."""
+    return cast("Remembering[str, Suggestion]", method)
 
 
 class Near(NamedTuple):
@@ -67,15 +131,19 @@ class Near(NamedTuple):
     least: float
 
 
-def nearness(on_similar: object, similarity: object) -> Near | None:
+def nearness(on_similar: object, similarity: object, *, many: bool = False) -> Near | None:
     """Return the checked options; None if entries are not compared.
+
+    Args:
+        many: True for a call that stores many entries, which has no suggestions.
 
     Raises:
         EntryError: an unknown action, or a similarity outside 0 to 1.
     """
     least, action = real(similarity, "similarity", EntryError, 0, 1), exact(on_similar)
-    if not isinstance(action, str) or action not in get_args(OnSimilar):
-        raise EntryError(f"on_similar is {shown(on_similar)}: wanted one of {', '.join(get_args(OnSimilar))}")
+    actions = get_args(OnSimilar) if many else (*get_args(OnSimilar), *get_args(Suggest))
+    if not isinstance(action, str) or action not in actions:
+        raise EntryError(f"on_similar is {shown(on_similar)}: wanted one of {', '.join(actions)}")
     return None if action == "keep" else Near(action, least)
 
 

@@ -11,7 +11,8 @@ from septet.vault.anywhere import AnyVault
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from septet.vault.alike import Adding
+    from septet.model.suggestion import Suggestion
+    from septet.vault.alike import Adding, Remembering
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -44,7 +45,13 @@ def declared(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 @overload
-def awaited(method: Adding[str]) -> Adding[Coroutine[Any, Any, str]]: ...  # type: ignore[overload-overlap]
+def awaited(  # type: ignore[overload-overlap]
+    method: Adding[str, Suggestion],
+) -> Adding[Coroutine[Any, Any, str], Coroutine[Any, Any, Suggestion]]: ...
+@overload
+def awaited(  # type: ignore[overload-overlap]
+    method: Remembering[str, Suggestion],
+) -> Remembering[Coroutine[Any, Any, str], Coroutine[Any, Any, Suggestion]]: ...
 @overload
 def awaited(method: Callable[Concatenate[_S, _P], _R]) -> Mirrored[_P, _R]: ...
 def awaited(method: Any) -> Any:
@@ -53,7 +60,9 @@ def awaited(method: Any) -> Any:
 
 
 @overload
-def remote(method: Adding[str]) -> Adding[str]: ...  # type: ignore[overload-overlap]
+def remote(method: Adding[str, Suggestion]) -> Adding[str, Suggestion]: ...  # type: ignore[overload-overlap]
+@overload
+def remote(method: Remembering[str, Suggestion]) -> Remembering[str, Suggestion]: ...  # type: ignore[overload-overlap]
 @overload
 def remote(method: Callable[Concatenate[_S, _P], _R]) -> Callable[Concatenate[Any, _P], _R]: ...
 def remote(method: Any) -> Any:

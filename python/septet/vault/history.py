@@ -18,6 +18,7 @@ from septet.vault.writing import Writable
 if TYPE_CHECKING:
     from septet.model.fields import Action, EntryItem
     from septet.store.protocol import Writing
+    from septet.store.rows import Keeping
 
 
 class Judged(Writable):
@@ -114,11 +115,7 @@ class Historic(Changeable):
                 write.tables.changing.set_columns(write, row, {"valid_from": moment}, keeping, touch=False)
             else:
                 self._store_batch(write, batch, keeping.call)
-            if before.valid_until is None or before.valid_until > moment:
-                write.tables.changing.set_columns(
-                    write, write.tables.entries.rows_of(write, [old]), {"valid_until": moment}, keeping, touch=False
-                )
-            write.tables.links.put(write, [Link(new_id, old, SUPERSEDES, note)])
+            replace_entry(write, before, Link(new_id, old, SUPERSEDES, note), moment, keeping)
         self._written()
         return str(new_id)
 
@@ -162,6 +159,14 @@ class Historic(Changeable):
         batch.gather(fields, vector, model, now=now, words=words)
         moment = batch.rows[0].valid_from
         return batch, now if moment is None else moment
+
+
+def replace_entry(write: Writing, before: Candidate, link: Link, moment: float, keeping: Keeping) -> None:
+    """End the validity of an entry at a moment, in epoch seconds, and link its successor to it."""
+    if before.valid_until is None or before.valid_until > moment:
+        rows = write.tables.entries.rows_of(write, [link.target])
+        write.tables.changing.set_columns(write, rows, {"valid_until": moment}, keeping, touch=False)
+    write.tables.links.put(write, [link])
 
 
 def _check(write: Writing, old: str, new: str) -> None:

@@ -13,7 +13,9 @@ from septet.model.drafts import revise
 from septet.model.entry import TRUSTS, Entry
 from septet.model.links import Link
 from septet.model.results import Results
+from septet.model.suggestion import Suggestion
 from septet.model.vector import query_vector
+from septet.profiles.statements import SUPERSEDED_FROM
 from septet.query.options import Mode
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
@@ -23,6 +25,7 @@ from septet.store.rules import joined
 from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, id_of_text, stopped
 from septet.vault.blocks import gather_item
+from septet.vault.history import SUPERSEDES, replace_entry
 from septet.vault.writing import Writable
 from septet.watch.progress import Report
 
@@ -123,13 +126,20 @@ class KnowsNear(FindsSimilar, Writable, ABC):
     def vectors(self, ids: Any, model: str | None = None) -> NDArray[np.float32]:
         """Return the vectors of entries, NaN for missing ones."""
 
-    def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str:
-        """Store the only entry of a batch, or keep or merge its near-duplicate; return the id of the result."""
+    def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str | Suggestion:
+        """Store the only entry of a batch, or keep, merge or supersede one like it.
+
+        Returns the id of the result, or the suggestion if nothing is to be stored.
+        """
         row = batch.rows[0]
+        if near.what == "suggest":
+            return self._suggested(batch)
         if self._store.read_only:
             # Raise even if nothing would be written: permission must not depend on the stored entries.
             with self._store.writing():
                 pass
+        if near.what == "supersede":
+            return self._superseding(batch, self._suggested(batch), call)
         match = self._near(batch, near.least)
         if match is None or (match.id == row.id and near.what == "note"):
             self._write(batch, call)
@@ -178,13 +188,67 @@ class KnowsNear(FindsSimilar, Writable, ABC):
                 # The source may raise anything; the caller must learn how many are stored.
                 raise stopped(len(ids), len(ids), fault) from fault
             try:
-                ids.append(self._add_near(batch, near, item_words, "add_many"))
+                ids.append(str(self._add_near(batch, near, item_words, "add_many")))
             except SeptetError as fault:
                 raise stopped(len(ids), len(ids), fault) from fault
             if report is not None:
                 report(len(ids), total)
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _suggested(self, batch: Batch) -> Suggestion:
+        """Return the relation of an entry to the stored ones that are most similar by words and by vectors."""
+        from septet.vault.suggesting import COMPARED, MOST_SOUGHT, suggested
+
+        row, now = batch.rows[0], self._clock()
+        if not _valid(row, now) or row.parent == row.id:
+            return Suggestion("new", row.id, None, 1.0, "an entry that is split, or not valid now, is not compared")
+        with self._store.reading() as read:
+            stored = read.tables.entries.find(read, [row.id]).get(row.id)
+        if stored is not None and _same(row, stored):
+            return Suggestion("same", row.id, row.id, 1.0, "the same text")
+        if stored is not None:
+            # It would be overwritten: no other entry matters.
+            return suggested(row.id, row_entry(row), [stored.to_entry()])
+        words = searched_text(row.title, row.description, row.context, row.tags)
+        answers = [self._worded(words[:MOST_SOUGHT], row.kind, 2 * COMPARED)]
+        if batch.vectors or self._embeds():
+            model, vector = next(iter(batch.vectors[0].by_model.items())) if batch.vectors else (None, None)
+            unit = None if vector is None else query_vector(vector)
+            like = Like(words, joined((row.title, row.description, row.context)), unit, model)
+            answers.append(self._like_new(like, 2 * COMPARED, memories=row.kind == MEMORY, kind=row.kind))
+        others: dict[str, Entry] = {}
+        for hits in answers:
+            alike = [hit for hit in hits if hit.parent == row.parent and not _part(hit)]
+            others |= {hit.id: _entry(hit) for hit in alike[:COMPARED]}
+        return suggested(row.id, row_entry(row), others.values())
+
+    def _superseding(self, batch: Batch, suggestion: Suggestion, call: str) -> str:
+        """Follow a suggestion: keep the same entry, supersede a changed one, store others; return the id."""
+        row, other = batch.rows[0], suggestion.other
+        if suggestion.verdict == "same" and other is not None:
+            return other
+        if other is None or other == row.id or suggestion.probability < SUPERSEDED_FROM:
+            self._write(batch, call)
+            return row.id
+        with self._store.writing() as write:
+            # Read again: the other entry may have been changed or deleted since the comparison.
+            old = write.tables.entries.find(write, [other]).get(other)
+            keeping = self._keeping("supersede")
+            if (
+                old is None
+                or not _valid(old, keeping.at)
+                or TRUSTS.index(row_entry(row).trust) < TRUSTS.index(old.to_entry().trust)
+                or write.tables.links.linked_by(write, other, SUPERSEDES) is not None
+            ):
+                self._store_batch(write, batch, call)
+            else:
+                moment = keeping.at if row.valid_from is None else row.valid_from
+                batch.rows[0] = row._replace(valid_from=moment)
+                self._store_batch(write, batch, keeping.call)
+                replace_entry(write, old, Link(row.id, other, SUPERSEDES, suggestion.reason), moment, keeping)
+        self._written()
+        return row.id
 
     def _near(self, batch: Batch, least: float) -> _Duplicate | None:
         """Return the nearest duplicate of the entry of a batch, the oldest of equals; None if there is none."""

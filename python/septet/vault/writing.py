@@ -15,7 +15,7 @@ from septet.model.entry import Entry
 from septet.model.links import Link, checked
 from septet.profiles import ProfileLike, resolve
 from septet.store.rows import Keeping
-from septet.vault.alike import KEEP, SIMILARITY, Near, adding, nearness, repeated_changes
+from septet.vault.alike import KEEP, SIMILARITY, Near, adding, nearness, remembering, repeated_changes
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, with_clean_id, words_a_part
 from septet.watch.progress import Progress, Report, reporter, with_progress
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         OnSimilar,
         Split,
         Strings,
+        Suggest,
         VectorLike,
     )
+    from septet.model.suggestion import Suggestion
     from septet.store.protocol import Store, Writing
 
 
@@ -55,10 +57,10 @@ class Writable(ABC):
         vector: VectorLike | None = None,
         model: str | None = None,
         split: Split | None = None,
-        on_similar: OnSimilar = KEEP,
+        on_similar: OnSimilar | Suggest = KEEP,
         similarity: float = SIMILARITY,
         **fields: Any,
-    ) -> str:
+    ) -> str | Suggestion:
         """Store an entry and return its id; an entry with the same id is overwritten (``created_at`` stays).
 
         Args:
@@ -78,9 +80,14 @@ class Writable(ABC):
                 id of the existing entry. ``merge`` merges the new entry into the existing one and returns its id: keeps
                 the longer text with its span, source and vector, the union of the tags, the higher severity, the longer
                 validity, the earlier ``created_at`` and the later ``updated_at``; merges ``attrs`` as `update` does;
-                `history` keeps the previous version. An entry with a lower trust does not change the existing one. An
-                entry whose id exists is overwritten anyway, unless the id was derived from the text and both texts are
-                equal.
+                `history` keeps the previous version. An entry with a lower trust does not change the existing one.
+                ``suggest`` stores nothing and returns a `Suggestion`: is the entry new, the same as a stored one, or
+                does it change or contradict one? ``supersede`` follows it: it keeps the same entry and returns its id;
+                the new entry supersedes one that it changes or contradicts with a probability of 0.8 or more, if its
+                trust is not lower (see `supersede`); others are stored. Both compare the words, values and denials of
+                English texts, with the ten entries that are most similar by words and the ten by vectors, whatever
+                ``similarity``. An entry whose id exists is overwritten anyway, unless the id was derived from the text
+                and both texts are equal.
             similarity: minimum similarity, 0 to 1: the cosine of the vectors or, if either has none, of the words, as
                 in `similar`. An entry that is split, or not valid now, is stored without a comparison. Two entries
                 stored at the same moment do not see each other.
@@ -132,8 +139,9 @@ class Writable(ABC):
             model: the model that produced ``vectors``.
             split: as for `add`, for items without ``split``.
             progress: called after each transaction with the number stored and the total, None if unknown; or True.
-            on_similar: as for `add`; each item is also compared with the items before it. Unless ``keep``, each item is
-                a separate transaction, and the result has its id or the id of the existing entry.
+            on_similar: as for `add`, but for ``suggest``; each item is also compared with the items before it. Unless
+                ``keep``, each item is a separate transaction, and the result has its id or the id of the existing
+                entry.
             similarity: as for `add`.
 
         Raises:
@@ -142,7 +150,7 @@ class Writable(ABC):
             VectorError: ``vectors`` has another shape.
         """
         words, report = words_a_part(split), reporter(progress)
-        near = nearness(on_similar, similarity)
+        near = nearness(on_similar, similarity, many=True)
         rows: Any = items if type(items) in (list, tuple) else None
         if rows is None:
             from septet.exchange.tables import frame_rows
@@ -239,6 +247,7 @@ class Writable(ABC):
         self._written()
         return replace(changed.entry, parent=batch.rows[0].parent)
 
+    @remembering
     def remember(
         self,
         text: str,
@@ -248,10 +257,10 @@ class Writable(ABC):
         id: str | None = None,
         vector: VectorLike | None = None,
         model: str | None = None,
-        on_similar: OnSimilar = KEEP,
+        on_similar: OnSimilar | Suggest = KEEP,
         similarity: float = SIMILARITY,
         **fields: Unpack[MemoryFields],
-    ) -> str:
+    ) -> str | Suggestion:
         """Store a memory (a fact, a lesson, a preference, a session) and return its id.
 
         A memory is an entry of the kind ``memory``. `recall` returns memories; searches return them among entries with
@@ -276,11 +285,17 @@ class Writable(ABC):
         options = {name: value for name, value in fields.items() if value is not None}
         whole: Any = with_clean_id({**memory, "id": id, "trust": "unverified", **options})
         entry = draft(whole, now=self._clock()).entry
-        with self._store.bookkeeping() as write:
-            row = write.tables.entries.find(write, [entry.id]).get(entry.id)
-        changes: Any = None if row is None else repeated_changes(row.to_entry(), entry, fields)
+        changes: Any = None
+        if on_similar != "suggest":
+            with self._store.bookkeeping() as write:
+                row = write.tables.entries.find(write, [entry.id]).get(entry.id)
+            changes = None if row is None else repeated_changes(row.to_entry(), entry, fields)
         if changes is None:
-            return self.add(vector=vector, model=model, on_similar=on_similar, similarity=similarity, **whole)
+            near: Any = on_similar
+            added: str | Suggestion = self.add(
+                vector=vector, model=model, on_similar=near, similarity=similarity, **whole
+            )
+            return added
         if changes or vector is not None or model is not None:
             self.update(entry.id, vector=vector, model=model, **changes)
         return entry.id
@@ -330,7 +345,7 @@ class Writable(ABC):
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str: ...
+    def _add_near(self, batch: Batch, near: Near, words: int | None, call: str) -> str | Suggestion: ...
 
     @abstractmethod
     def _add_each_near(

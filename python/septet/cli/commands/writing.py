@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from septet.cli.ids import not_of_files, place_of, whole_id, whole_ids
 from septet.cli.options import Id, Where, complete_ids, filter_of
 from septet.cli.terminal import flat, say, say_notes
 from septet.errors import EntryError
+
+if TYPE_CHECKING:
+    from septet.model.suggestion import Suggestion
 
 #: Maximum seconds that `add` waits for the vector of its text.
 ADD_WAIT_S = 3.0
@@ -92,11 +95,23 @@ def remember(
     details: Annotated[str, typer.Option("-d", "--details", help="Further details.")] = "",
     topic: Annotated[list[str] | None, typer.Option("-t", "--topic", help="A topic; repeat for more.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its id; a memory with this id is overwritten.")] = None,
+    on_similar: Annotated[
+        str,
+        typer.Option(metavar="ACTION", help="Where one is like it: keep, note, skip, merge, supersede, or suggest."),
+    ] = "keep",
 ) -> None:
-    """Store a memory for `septet recall` and print its id."""
+    """Store a memory for `septet recall` and print its id.
+
+    With --on-similar suggest, it stores nothing, and prints verdict, id, the other id, probability and reason.
+    """
     text = _read() if text == "-" else text
     with shared.memory(write=True, create=True, embeds=True) as opened:
-        print(opened.remember(text, details, topic or (), id=id))
+        action: Any = on_similar
+        answer: str | Suggestion = opened.remember(text, details, topic or (), id=id, on_similar=action)
+    if isinstance(answer, str):
+        print(answer)
+    else:
+        print(answer.verdict, answer.id, answer.other or "-", f"{answer.probability:.2f}", flat(answer.reason))
 
 
 @command("tier", "embedding", "memory")

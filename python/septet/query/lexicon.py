@@ -1,0 +1,158 @@
+"""English words by what they say in a statement: values, denial, change, and common synonyms."""
+
+from __future__ import annotations
+
+import re
+
+from septet._core import index_terms
+
+#: Words that say nothing of a fact; words of change and denial are known apart.
+_STOP = """
+a an the this that these those there here it its is are was were be been being am has have had having do does did done
+i we you he she they me us him her them my our your his their mine ours who whom whose which what where when how why
+of on in at to for from by with as into over under and or but so than then too also just very really quite only still
+will would shall should can could may might must if while because about out up down off per each every any some all
+get gets got getting go goes going make makes made keep keeps take takes took put set let one ones thing things please
+user assistant note remember already well kind sort way lot called named using use uses used run runs running
+now currently today lately recently
+"""
+#: Words that deny a statement, as they stand or as stems.
+DENIALS = frozenset("not no never cannot without none neither nor nt dont doesnt didnt isnt arent wasnt wont".split())
+#: Words that say that something is other than before.
+CHANGES = re.compile(
+    r"\b(?:now|no longer|any ?more|from now on|as of|since (?:last|the|this)|these days|instead|updat\w+|chang\w+"
+    r"|switch\w*|mov(?:e|ed|ing)|migrat\w+|replac\w+|renam\w+|reschedul\w+|postpon\w+|delay(?:ed)?|slipped|extend\w*"
+    r"|shorten\w*|rais(?:e|ed)|increas\w+|decreas\w+|reduc\w+|lower\w*|rose|fell|grow\w*|grew|improv\w+|upgrad\w+"
+    r"|downgrad\w+|new|became|becomes|took over|takes over|gave up|left|stopp?(?:ed|s)?|quit|went (?:up|down|from)"
+    r"|ha(?:s|ve) (?:been|now|grown|reached)|reached|added|cut (?:from|to)|correct(?:ed|ion)|actually|not any ?more"
+    r"|brought)\b",
+    re.IGNORECASE,
+)
+#: Verbs whose end of validity is in the word: `stopped`, `quit`.
+_ENDED = "stopped quit ceased abandoned refuses refused gave-up".split()
+#: Pairs of opposites: the second is the denial of the first.
+_OPPOSITES = """
+enabled/disabled like/hate like/dislike allow/forbid allow/deny allow/prohibit allow/block open/closed public/private
+accept/reject always/never on/off present/absent possible/impossible required/optional valid/invalid true/false
+active/inactive success/fail safe/unsafe online/offline supported/unsupported available/unavailable agree/disagree
+encrypted/unencrypted known/unknown include/exclude visible/hidden hot/cold easy/hard above/below before/after
+"""
+#: Synonyms in a line; the first word stands for all.
+_SYNONYMS = """
+live reside based home
+own owner owns responsible responsibility charge maintain maintained handle handles
+lead leader leads led head boss
+deadline due until finish finished submit
+like prefer preferred prefers love favourite favorite enjoy best fond
+work works job employ employed employer employs
+begin begins start starts commence kick-off place
+end ends expire expires abort aborted
+meeting meet call session appointment
+limit limited most maximum max cap ceiling up
+least minimum min smaller
+store stored stores save saved saves kept keep hold holds retain retained retention
+delete deleted remove removed erase
+deploy deployed deployment rollout
+release released ship ships publish published
+cost costs price pay fee rent
+host hosted hosts machine
+contain contains consist consists
+write writes written produce produces generate generates output
+memory ram
+review reviews reviewed reviewer
+goal target aim aims
+respond responds response answer
+indent indents indentation
+authenticate authenticates authentication login log
+study studies studied student enrolled
+separate separates separator separators
+speak speaks fluent languages language
+allergic allergy allergically
+return returns
+brief briefly short
+address located
+car vehicle
+send sent sends
+buy bought purchase purchased
+guarantee guarantees guaranteed
+allow allows allowed permit permitted support supports
+need needs require required requires
+lifetime expiry ttl
+expire lasts last
+repo repository
+db database
+config configuration
+doc documentation docs
+app application
+install installed installs installation
+back backup backups backed
+use uses using
+find found reach reached
+"""
+#: Words of a role that one person has at a time: another person in it is a change, not another fact.
+_ROLES = "own lead review host cto ceo cfo manager president chair captain assigned on-call support"
+#: Words of attributes with many values at a time, and of events: another value is another fact.
+_MANY = """
+speak allergic replica also another member child pet hobby saw visited met bought watched attended read ate
+"""
+#: Verbs, which end the subject of a statement, beside those among the stop words.
+_VERBS = """
+is are was were be been has have had do does did will would can could may must should runs uses use used lives works
+owns leads prefers likes hates needs requires allows keeps stores stored listens times costs pays writes produces
+generates has contains consists starts begins takes ends ships speaks studies plays moved migrated switched changed
+updated upgraded raised increased went goes responds authenticates logs aims reviews maintains eats drinks became left
+gave retain back find publish cause reacts belongs hosts employs employed
+"""
+#: The measure of a unit, and one name for all its spellings.
+UNITS = {
+    **dict.fromkeys("ms msec millisecond milliseconds".split(), ("duration", "ms")),
+    **dict.fromkeys("s sec secs second seconds".split(), ("duration", "s")),
+    **dict.fromkeys("min mins minute minutes".split(), ("duration", "min")),
+    **dict.fromkeys("h hr hrs hour hours".split(), ("duration", "h")),
+    **dict.fromkeys("d day days".split(), ("duration", "d")),
+    **dict.fromkeys("week weeks".split(), ("duration", "week")),
+    **dict.fromkeys("month months".split(), ("duration", "month")),
+    **dict.fromkeys("year years".split(), ("duration", "year")),
+    **dict.fromkeys("usd dollar dollars $".split(), ("money", "usd")),
+    **dict.fromkeys("eur euro euros €".split(), ("money", "eur")),
+    **dict.fromkeys("gbp pound pounds £".split(), ("money", "gbp")),
+    **dict.fromkeys("% percent".split(), ("share", "%")),
+    **dict.fromkeys("pixel pixels px".split(), ("pixels", "px")),
+    **{unit: ("size", unit) for unit in "kb mb gb tb".split()},
+    **{unit: ("length", unit) for unit in "mm cm km".split()},
+}
+FREQUENCIES = {"hourly": "h", "daily": "d", "nightly": "d", "weekly": "week", "monthly": "month", "yearly": "year"}
+SCALES = {"k": 10**3, "thousand": 10**3, "million": 10**6, "m": 10**6, "billion": 10**9}
+_COUNTED = "two three four five six seven eight nine ten eleven twelve".split()
+NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED, start=2)} | {
+    word: str(10 * number) for number, word in enumerate("twenty thirty forty fifty sixty".split(), start=2)
+}
+_MONTH_NAMES = "january february march april may june july august september october november december".split()
+MONTHS = {name[:length]: f"{at:02}" for at, name in enumerate(_MONTH_NAMES, 1) for length in (3, 4, len(name))}
+#: Month names that are words of their own without a day.
+DOUBTFUL_MONTHS = frozenset({"may", "mar", "marc"})
+_DAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday".split()
+WEEKDAYS = {name + plural: name[:3] for name in _DAY_NAMES for plural in ("", "s")}
+
+
+def _stems(words: str) -> list[str]:
+    """Return the stems of words; parts of a word with a hyphen are words."""
+    return [term.decode("utf-8", "replace") for term in index_terms(words)]
+
+
+STOP = frozenset(_STOP.split()) - DENIALS
+VERBS = frozenset(_VERBS.split())
+ROLES = frozenset(_stems(_ROLES))
+MANY = frozenset(_stems(_MANY))
+ENDED = frozenset(_stems(" ".join(_ENDED)))
+#: The stem that stands for a stem.
+CANON = {
+    stem: line_stems[0] for line_stems in map(_stems, reversed(_SYNONYMS.strip().splitlines())) for stem in line_stems
+}
+#: Stems of verbs, and of words with synonyms.
+COMMON = frozenset(CANON) | frozenset(_stems(_VERBS))
+#: A stem to the stem that it is the opposite of.
+OPPOSITES = {
+    _stems(second)[0]: CANON.get(_stems(first)[0], _stems(first)[0])
+    for first, second in (pair.split("/") for pair in _OPPOSITES.split())
+}

@@ -1,0 +1,106 @@
+"""Two statements compared: what changes, what is the same, and what is another fact."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples import heavy
+from septet.profiles.statements import COMPARING
+from septet.query.comparing import compared, features
+from septet.query.statements import MOST_WORDS, statement_of
+
+WORDS = """
+API port 8080 9090 listens on the Bob owns now no longer moved from to instead of never not daily March 5 3 PM $1,200 30
+seconds v2.3.1 web-1 disabled enabled prefers tea ½ ٣ été 東京 ? ! . , ' " (
+""".split()
+TEXTS = st.one_of(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.text(max_size=80))
+
+
+def verdict(old, new):
+    return compared(statement_of(new), statement_of(old))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("The API listens on port 8080", "The API now listens on port 9090", "changes"),
+        ("The API listens on port 8080", "Port 8080 is where the API listens", "same"),
+        ("The API listens on port 8080", "The API does not listen on port 8080", "contradicts"),
+        ("The API listens on port 8080", "The API has 4 workers", "new"),
+        ("The API listens on port 8080", "The proxy listens on port 8080", "new"),
+        ("The API listens on port 8080", "Which port does the API listen on?", "new"),
+        ("Standup is at 3 PM", "Standup was moved to 4:30 PM", "changes"),
+        ("Bob owns the billing service", "Carol took over the billing service from Bob", "changes"),
+        ("The cache is enabled", "The cache is disabled", "contradicts"),
+        ("Uploads are limited to 25 MB", "The maximum upload size is 25 MB", "same"),
+        ("Yusuf speaks French", "Yusuf speaks Polish", "new"),
+        ("Server A has the address 10.0.0.5", "Server B has the address 10.0.0.6", "new"),
+        ("Server A has the address 10.0.0.5", "Server A has the address 10.0.0.7", "changes"),
+        ("The frontend uses React 17", "The frontend uses React 18", "changes"),
+    ],
+)
+def test_a_statement_is_judged_by_its_subject_values_and_denials(old, new, expected):
+    assert verdict(old, new).verdict == expected
+
+
+def test_the_reason_names_the_value_that_differs():
+    assert verdict("The API listens on port 8080", "The API now listens on port 9090").reason == "8080 → 9090"
+    assert verdict("Bob leads the team", "Carol now leads the team").reason == "bob → carol"
+    long = verdict("Bob leads the team", f"{'x' * 500} now leads the team").reason
+    assert len(long) < 200
+
+
+@heavy()
+@given(TEXTS)
+def test_a_statement_is_the_same_as_itself_whatever_its_case_and_punctuation(text):
+    result = verdict(text, text)
+    assert (result.verdict, result.probability) == ("same", 1.0)
+    plain = "the api listens on port 8080, since march 5"
+    assert verdict(plain.upper(), f"({plain})!!").verdict == "same"
+
+
+@heavy()
+@given(TEXTS, TEXTS)
+def test_the_same_is_symmetric_and_probabilities_sum_to_one(first, second):
+    there, back = verdict(first, second), verdict(second, first)
+    assert (there.verdict == "same") == (back.verdict == "same")
+    assert there.probabilities["same"] == pytest.approx(back.probabilities["same"])
+    for result in (there, back):
+        assert sum(result.probabilities.values()) == pytest.approx(1)
+        assert result.probability == result.probabilities[result.verdict]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "\x00", "'" * 10**5, "a" * 10**6, "from to " * 10**5, "1" * 10**5, "no longer " * 10**5, "1:1:" * 10**5,
+     "\u0130" * 10**4, "\ufdfa" * 10**5, "was and is now " * 10**4],
+)  # fmt: skip
+def test_hostile_texts_are_of_bounded_work(text):
+    statement = statement_of(text)
+    assert len(statement.tokens) <= MOST_WORDS
+    compared(statement, statement_of("The API listens on port 8080"))
+
+
+def test_equal_values_are_known_in_other_forms():
+    def values(text):
+        return set(statement_of(text).values)
+
+    assert values("at 3 PM") == values("at 15:00")
+    assert values("March 22, 2024") == values("22 March") == values("2024-03-22") == values("March 22nd")
+    assert values("1,200 dollars") == values("$1200")
+    assert values("10k") == values("10 thousand") == values("10,000")
+    assert values("30 sec") == values("thirty seconds")
+    assert values("daily") == values("every day")
+
+
+def test_what_is_over_is_no_value_of_the_statement():
+    statement = statement_of("The release moved from Monday to Thursday")
+    assert list(statement.values) == [("weekday", "thu")]
+    assert statement.former == {"mon"}
+    assert statement_of("Mail from Ann to Bob").former == frozenset()
+
+
+def test_every_feature_has_a_weight():
+    same, others = features(statement_of("a b"), statement_of("c"))
+    assert len(COMPARING.same) == len(same)
+    assert {len(weights) for weights in COMPARING.others.values()} == {len(others)}
