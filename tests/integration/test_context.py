@@ -184,12 +184,39 @@ def test_what_was_valid_at_another_time_belongs_into_the_context_of_that_time(va
 def test_of_entries_that_say_the_same_the_newest_is_taken(vault):
     vault.add(id="old", title="Ann reviews changes of the payment service", updated_at=NOW - 9)
     vault.add(id="new", title="Ann reviews the changes of payment services.", updated_at=NOW - 1)
-    vault.add(id="not", title="Ann reviews no changes of the payment service", updated_at=NOW - 5)
     vault.add(id="bob", title="Bob reviews changes of the payment service", updated_at=NOW - 5)
-    context = vault.context("Who reviews changes of the payment service?")
-    assert {*context.ids} == {"new", "not", "bob"}
+    query = "Who reviews changes of the payment service?"
+    context = vault.context(query)
+    assert {*context.ids} == {"new", "bob"}
     (missing,) = context.left_out
     assert missing == ("old", "older", "an older statement of new")
+    vault.add(id="not", title="Ann reviews no changes of the payment service", created_at=NOW + 1)
+    context = vault.context(query)
+    assert {*context.ids} == {"not", "bob"}
+    assert "not contradicts it: one denies what the other states" in [item.reason for item in context.left_out]
+
+
+def test_a_pin_is_left_out_only_beside_the_same_words(vault):
+    for id, title in (("a", "Port 80 is for tests"), ("b", "The tests have port 80"), ("c", "port 80 is FOR tests")):
+        vault.add(id=id, title=title, tags=["always"])
+    context = vault.context("")
+    assert {*context.ids} == {"b", context.ids[0]} and [item.code for item in context.left_out] == ["same"]
+
+
+def test_a_statement_that_a_newer_one_changes_is_left_out_and_the_value_that_differs_is_the_reason(vault):
+    vault.add(id="old", title="The staging server runs PostgreSQL 15", created_at=NOW - 9)
+    vault.add(id="new", title="The staging server now runs PostgreSQL 16", created_at=NOW - 1)
+    vault.add(id="other", title="The production server runs PostgreSQL 15", created_at=NOW - 5)
+    context = vault.context("Which PostgreSQL does the staging server run?")
+    assert {*context.ids} == {"new", "other"}
+    (missing,) = context.left_out
+    assert missing.id == "old" and missing.code == "older" and missing.reason.startswith("new changes it: ")
+
+
+def test_a_statement_is_changed_by_none_that_is_trusted_less(vault):
+    vault.add(id="old", title="The staging server runs PostgreSQL 15", created_at=NOW - 9)
+    vault.add(id="new", title="The staging server now runs PostgreSQL 16", created_at=NOW - 1, trust="unverified")
+    assert {*vault.context("Which PostgreSQL does the staging server run?").ids} == {"old", "new"}
 
 
 def test_of_entries_that_say_the_same_a_pin_or_the_most_trusted_is_taken(vault):

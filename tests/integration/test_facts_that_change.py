@@ -42,6 +42,9 @@ def titles(results):
         ("The API listens on port 8080", "The API has 4 workers", "new"),
         ("Bob owns the billing service", "Carol took over the billing service from Bob", "changes"),
         ("Ann is on leave until October 1", "The printer is out of toner", "new"),
+        ("Use tabs in Rust", "Use tabs in Go", "new"),
+        ("The owner is Will", "The owner is May", "new"),
+        ("Ann eats meat", "Bob does not eat meat", "new"),
     ],
 )
 def test_a_suggestion_names_the_relation_and_stores_nothing(vault, known, text, verdict):

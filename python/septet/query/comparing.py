@@ -39,7 +39,13 @@ def compared(new: Claim, old: Claim) -> Verdict:
     """
     same, others = features(new, old)
     is_same = 1.0 if new.tokens == old.tokens else _logistic(COMPARING.same, same)
+    if new.names - old.words.keys() and old.names - new.words.keys():
+        # Two names are no words for one thing, however alike the rest is.
+        is_same = 0.0
     shares = {verdict: exp(_sum(weights, others)) for verdict, weights in COMPARING.others.items()}
+    if _begin_apart(new, old):
+        # A denial of another subject: `Ann reviews no changes`, `Bob reviews changes`.
+        shares["contradicts"] = 0.0
     total = sum(shares.values())
     probabilities = {"same": is_same, **{name: (1 - is_same) * share / total for name, share in shares.items()}}
     verdict = "same" if is_same >= COMPARING.least_same else max(shares, key=lambda name: shares[name])
@@ -101,6 +107,12 @@ def replaced_values(new: Claim, old: Claim) -> list[tuple[Value, Value]]:
         for other, after in new.values.items()
         if other not in old.values and after.kind == before.kind
     ]
+
+
+def _begin_apart(new: Claim, old: Claim) -> bool:
+    """Return True if the first word of each is not in the other."""
+    first_new, first_old = next(iter(new.words), None), next(iter(old.words), None)
+    return first_new not in old.words and first_old not in new.words
 
 
 def _parts(statement: Claim) -> set[str]:

@@ -31,6 +31,8 @@ _TIME = re.compile(r"\b(\d{1,2})(?::(\d\d))?(?: ?(am|pm)\b|(?<=:\d\d)\b)", re.IG
 _ISO = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
 _NUMBER = re.compile(r"([$€£]?)(\d+(?:[.,:/-]\d+)*)(%|[a-z]{0,2})")
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
+#: A capital inside a sentence: of a name, also where the word says nothing else, as `Go`.
+_NAMED = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z][a-z]+\b")
 _ASKING = re.compile(r"\?\s*$|^\s*(?:what|which|who|whom|whose|when|where|why|how|is there|does|do we|did)\b")
 _MINUTES = 60
 #: Maximum words of a former value, and words that end it.
@@ -61,6 +63,7 @@ class Claim(NamedTuple):
         words: the text of each content word by its stem, in order; synonyms have one stem.
         values: its values, in order, each once.
         subject: stems and keys of values before the first verb.
+        names: stems of words with a capital inside a sentence.
         denials: number of words that deny.
         opposites: stems whose opposite is in the text.
         former: stems and keys of values that hold no longer: `from A to B`, `instead of A`, `no longer A but B`.
@@ -72,6 +75,7 @@ class Claim(NamedTuple):
     words: dict[str, str]
     values: dict[tuple[str, str], Value]
     subject: frozenset[str]
+    names: frozenset[str]
     denials: int
     opposites: frozenset[str]
     former: frozenset[str]
@@ -85,12 +89,13 @@ def statement_of(text: str) -> Claim:
     timed_text, timed = _with_times(lower)
     changes = CHANGES.search(lower) is not None
     tokens = _TOKEN.findall(timed_text)[:MOST_WORDS]
-    read = _ClaimReader(tokens, timed, changes)
+    read = _ClaimReader(tokens, timed, changes, _names_in(text[:MOST_CHARS]))
     return Claim(
         tuple(tokens),
         read.words,
         read.values,
         frozenset(read.subject if read.verb else ()),
+        frozenset(read.names),
         read.denials,
         frozenset(read.opposites),
         frozenset(read.former),
@@ -102,10 +107,12 @@ def statement_of(text: str) -> Claim:
 class _ClaimReader:
     """Reads the tokens of a text; see `Claim`."""
 
-    def __init__(self, tokens: list[str], timed: dict[str, str], changes: bool) -> None:
+    def __init__(self, tokens: list[str], timed: dict[str, str], changes: bool, named: frozenset[str]) -> None:
+        self._named = named
         self.words: dict[str, str] = {}
         self.values: dict[tuple[str, str], Value] = {}
         self.subject: set[str] = set()
+        self.names: set[str] = set()
         self.opposites: set[str] = set()
         self.former: set[str] = set()
         self.denials, self.verb = 0, False
@@ -131,11 +138,12 @@ class _ClaimReader:
         plain = token[:-2] if token.endswith("'s") else token
         self.verb = self.verb or plain in VERBS
         # `Server A runs`: an article is followed by its noun.
-        names = plain not in STOP or (plain == "a" and (following in VERBS or not following))
+        is_named = plain in self._named
+        names = is_named or plain not in STOP or (plain == "a" and (following in VERBS or not following))
         is_letter = len(plain) == 1 and plain.isascii() and names
-        if not is_letter and (plain in STOP or CHANGES.fullmatch(plain)):
+        if not (is_letter or is_named) and (plain in STOP or CHANGES.fullmatch(plain)):
             return
-        for stem in _stems(plain):
+        for stem in _stems(plain) or [plain]:
             stem = CANON.get(stem, stem)
             self.denials += stem in ENDED
             if stem in OPPOSITES:
@@ -147,6 +155,8 @@ class _ClaimReader:
                 self.former.add(stem)
                 continue
             self.words.setdefault(stem, plain)
+            if is_named:
+                self.names.add(stem)
             if not self.verb:
                 self.subject.add(stem)
 
@@ -176,6 +186,12 @@ def _over(tokens: list[str]) -> frozenset[int]:
                     break
                 places.add(place)
     return frozenset(places)
+
+
+def _names_in(text: str) -> frozenset[str]:
+    """Return the words with a capital inside a sentence, in lower case; none of a text in title case."""
+    named = _NAMED.findall(text)
+    return frozenset(map(str.lower, named)) if 3 * len(named) <= len(text.split()) else frozenset()
 
 
 def _stems(word: str) -> list[str]:

@@ -366,20 +366,20 @@ def _merged(standing: Sequence[Reasoned], matches: Sequence[Reasoned]) -> list[R
 
 
 def _each_once(items: Sequence[Reasoned]) -> tuple[list[Reasoned], list[LeftOutEntry]]:
-    """Return the items of which none says the same as another, and the others."""
-    from septet.model.context import LeftOutEntry
-    from septet.search.repeated import says_same
+    """Return the items that no better one makes needless, and the others."""
+    from septet.search.repeated import needless
 
     by_worth = sorted(items, key=lambda item: (item.code == "pinned", *_worth(item.hit)), reverse=True)
-    kept, left_out = list[Reasoned](), list[LeftOutEntry]()
+    kept: list[Reasoned] = []
+    left_out: list[LeftOutEntry] = []
     for item in by_worth:
-        entry = item.hit.entry
-        same = next((k.hit for k in kept if entry and k.hit.entry and says_same(k.hit.entry, entry)), None)
-        if same is None:
+        entry, better = item.hit.entry, (other.hit.entry for other in kept)
+        pinned = item.code == "pinned"
+        reasons = (needless(entry, other, pinned=pinned) for other in better if entry and other)
+        missing = next(filter(None, reasons), None)
+        if missing is None:
             kept.append(item)
-        elif entry and same.entry and entry.updated_at < same.entry.updated_at:
-            left_out.append(LeftOutEntry(item.hit.id, "older", f"an older statement of {same.id}"))
         else:
-            left_out.append(LeftOutEntry(item.hit.id, "same", f"says the same as {same.id}"))
+            left_out.append(missing)
     ids = {item.hit.id for item in kept}
     return [item for item in items if item.hit.id in ids], left_out

@@ -1,39 +1,45 @@
-"""Entries that say the same: one function, of which callers need to know no more."""
+"""Entries of which one makes another needless: it says the same, or changes it."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from septet.model.context import LeftOutEntry
+from septet.model.entry import TRUSTS, Entry
+from septet.profiles.statements import SUPERSEDED_FROM
+from septet.query.suggesting import begun, suggested
 
-from septet._core import index_terms, stop_words
-from septet.model.entry import Entry
-
-#: Stop words that change a statement.
-_TELLING = frozenset({"no", "not", "only", "all", "few", "most", "more", "must", "may", "might", "should"})
-#: Texts that are longer are compared by their characters.
-MOST_CHARS = 20_000
+#: Longer texts are pages, not statements: they are the same only if their words are.
+MOST_CHARS = 600
 
 
-def says_same(entry: Entry, other: Entry) -> bool:
-    """Return True if two entries say the same: the same words in the same order, but for articles and the like.
+def needless(entry: Entry, better: Entry, *, pinned: bool) -> LeftOutEntry | None:
+    """Return the reason why an entry is needless beside a better one; None if both say something.
 
-    Words are compared by stem, without capitals and signs. A name, a number or ``not`` that only one of them has makes
-    them different.
+    A statement is changed only by a newer one that is trusted as much.
+
+    Args:
+        pinned: True for a pin, which is needless only beside the same words.
     """
-    texts = _text(entry), _text(other)
-    return texts[0] == texts[1] or (max(map(len, texts)) <= MOST_CHARS and len({*map(_statement, texts)}) == 1)
+    texts = _text(entry), _text(better)
+    if texts[0].casefold().split() == texts[1].casefold().split():
+        return _same(entry, better)
+    if pinned or max(map(len, texts)) > MOST_CHARS:
+        return None
+    newer, older = (better, entry) if begun(better) > begun(entry) else (entry, better)
+    suggestion = suggested(newer.id, newer, [older])
+    if suggestion.verdict == "new" or suggestion.probability < SUPERSEDED_FROM:
+        return None
+    if suggestion.verdict == "same":
+        return _same(entry, better)
+    if newer is entry or TRUSTS.index(better.trust) < TRUSTS.index(entry.trust):
+        return None
+    return LeftOutEntry(entry.id, "older", f"{better.id} {suggestion.verdict} it: {suggestion.reason}")
+
+
+def _same(entry: Entry, better: Entry) -> LeftOutEntry:
+    if entry.updated_at < better.updated_at:
+        return LeftOutEntry(entry.id, "older", f"an older statement of {better.id}")
+    return LeftOutEntry(entry.id, "same", f"says the same as {better.id}")
 
 
 def _text(entry: Entry) -> str:
     return f"{entry.title}\n{entry.description}\n{entry.context}"
-
-
-@lru_cache(maxsize=128)
-def _statement(text: str) -> tuple[bytes, ...]:
-    """Return the stems of the words that make a statement."""
-    terms = index_terms(text)
-    return tuple([term for term in terms if term not in _empty_terms()] or terms)
-
-
-@lru_cache(maxsize=1)
-def _empty_terms() -> frozenset[bytes]:
-    return frozenset(term for word in stop_words() - _TELLING for term in index_terms(word))

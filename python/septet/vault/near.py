@@ -198,7 +198,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     def _suggested(self, batch: Batch) -> Suggestion:
         """Return the relation of an entry to the stored ones that are most similar by words and by vectors."""
-        from septet.vault.suggesting import COMPARED, MOST_SOUGHT, suggested
+        from septet.query.suggesting import COMPARED, MOST_SOUGHT, suggested
 
         row, now = batch.rows[0], self._clock()
         if not _valid(row, now) or row.parent == row.id:
@@ -226,11 +226,11 @@ class KnowsNear(FindsSimilar, Writable, ABC):
     def _superseding(self, batch: Batch, suggestion: Suggestion, call: str) -> str:
         """Follow a suggestion: keep the same entry, supersede a changed one, store others; return the id."""
         row, other = batch.rows[0], suggestion.other
-        if suggestion.verdict == "same" and other is not None:
-            return other
         if other is None or other == row.id or suggestion.probability < SUPERSEDED_FROM:
             self._write(batch, call)
             return row.id
+        if suggestion.verdict == "same":
+            return other
         with self._store.writing() as write:
             # Read again: the other entry may have been changed or deleted since the comparison.
             old = write.tables.entries.find(write, [other]).get(other)

@@ -39,7 +39,7 @@ def suggested(id: str, new: Entry, others: Iterable[Entry]) -> Suggestion:
         apart = bool(new.tags and other.tags) and not {*new.tags} & {*other.tags}
         mine = _stated(new, new.tags) if apart else stated
         verdict = _judged(mine, _stated(other, other.tags if apart else ()))
-        if verdict.verdict in _REPLACING and _begun(new) < _begun(other):
+        if verdict.verdict in _REPLACING and begun(new) < begun(other):
             # An older statement ends none that is newer, however they differ.
             verdict = verdict._replace(
                 verdict="new",
@@ -78,6 +78,6 @@ def _judged(new: _Stated, old: _Stated) -> Verdict:
     return compared(new.title, old.title)
 
 
-def _begun(entry: Entry) -> float:
+def begun(entry: Entry) -> float:
     """Return the time from which an entry holds, in epoch seconds."""
     return entry.created_at if entry.valid_from is None else entry.valid_from
