@@ -1,8 +1,10 @@
 """The record of a session: what hooks printed in it, when, for which program and from which vault."""
 
+import io
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from commands import Commands
 from hooked import Hooked
 from septet import Vault
+from septet.hooks import running
 from septet.inputs.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
 
 
@@ -36,6 +39,21 @@ def test_the_record_of_a_session_has_each_call_with_time_program_vault_and_versi
             call.versions[0] for call in calls
         ]
     assert 0 <= calls[1].at - calls[0].at < 600 > time.time() - calls[1].at >= -0.001
+
+
+def test_what_could_not_be_printed_is_on_no_record_and_is_printed_next_time(hooked, monkeypatch):
+    hooked.knows("Ann reviews changes of the payment service")
+    there, here = os.pipe()
+    os.close(there)
+    fields = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "who reviews the payment service"}
+    with monkeypatch.context() as patch, os.fdopen(here, "w") as gone:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(fields).encode())))
+        patch.setattr("sys.stdout", gone)
+        assert running.run(["claude-code"]) == 0
+        with suppress(OSError):
+            gone.close()
+    assert "Error" in hooked.failures()[0]
+    assert hooked.prompt("who reviews the payment service")
 
 
 def test_a_lost_context_keeps_the_record_for_its_owner(hooked):

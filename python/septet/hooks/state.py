@@ -14,6 +14,7 @@ from septet.errors import printable
 from septet.inputs import session_log
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 #: Maximum bytes of the log; at this size its older half is dropped.
@@ -80,15 +81,19 @@ def known_ids(session_id: str) -> set[str]:
     return set()
 
 
-def add_ids(session_id: str, ids: list[str], program: str, vault: str) -> None:
-    """Remember versions of entries as printed in a session now, and by whom; ignore failures."""
-    if ids:
-        _add_lines(session_id, [session_log.call_line(time.time(), program, vault), *ids])
+def add_lines(session_id: str, lines: Sequence[str]) -> None:
+    """Append lines to the record of a session in one write; ignore failures."""
+    if not (session_id and lines):
+        return
+    with suppress(OSError):
+        path = _path_of(session_id)
+        _make_parent(path)
+        append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
 
 def note_compaction(session_id: str) -> None:
     """Remember that the context of a session is compacted now; ignore failures."""
-    _add_lines(session_id, [_event(session_log.COMPACTED)])
+    add_lines(session_id, [_event(session_log.COMPACTED)])
 
 
 def compacted_at(ids: set[str]) -> float:
@@ -109,7 +114,7 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
         if session_id and os.path.exists(path):
             if os.path.getsize(path) > session_log.MOST_BYTES:
                 _drop_half(path, session_log.MOST_BYTES)
-            _add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
+            add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
         oldest = time.time() - session_log.KEPT_S
         for item in os.scandir(session_log.sessions_folder()):
             if item.stat().st_mtime < oldest:
@@ -118,16 +123,6 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
 
 def _event(beginning: str) -> str:
     return f"{beginning}{time.time():.3f}"
-
-
-def _add_lines(session_id: str, lines: list[str]) -> None:
-    """Append lines to the record of a session in one write; ignore failures."""
-    if not session_id:
-        return
-    with suppress(OSError):
-        path = _path_of(session_id)
-        _make_parent(path)
-        append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
 
 def _path_of(session_id: str) -> str:

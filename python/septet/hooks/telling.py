@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from septet.hooks import state
-from septet.hooks.calls import HookCall, HookOptions
+from septet.hooks.calls import HookCall, HookOptions, HookOutput
 from septet.hooks.programs import PROGRAMS
-from septet.inputs.session_log import safe_name, version_line
+from septet.inputs.session_log import call_line, safe_name, version_line
 
 if TYPE_CHECKING:
     from septet.model.results import Hit
@@ -45,8 +46,10 @@ _EMPTY = frozenset(
 )
 
 
-def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
+def output_of(vault: Vault, call: HookCall, options: HookOptions) -> HookOutput:
     """Return the output of a hook as its program documents it; empty if the vault has nothing that fits.
+
+    It is on record only when it was handed over (`state.add_lines`): of a call that was late nothing was printed.
 
     Raises:
         SeptetError: the vault cannot be read.
@@ -56,14 +59,14 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
         state.forget_ids(call.session, begins=call.source in ("startup", "clear"))
     hits = _new(call, [*(_standing(vault) if begins else ()), *_fitting(vault, call, options)])
     if not hits:
-        return b""
+        return HookOutput()
     from septet.model.prompt import prompt_of
 
     text = prompt_of(hits, max_tokens=options.max_tokens, citations=False, boundary=None)
     printed = [_version(hit) for hit in hits if _is_in(hit, text)]
-    state.add_ids(call.session, printed, options.program, vault.path)
+    lines = [call_line(time.time(), options.program, vault.path), *printed] if printed else []
     value = PROGRAMS[options.program].output(call.event, text)
-    return json.dumps(value, ensure_ascii=True).encode() + b"\n"
+    return HookOutput(json.dumps(value, ensure_ascii=True).encode() + b"\n", call.session, lines)
 
 
 def has_topic(text: str) -> bool:
