@@ -12,7 +12,7 @@ import pytest
 from commands import Commands
 from hooked import Hooked
 from septet import Vault
-from septet.hooks import running
+from septet.hooks import running, state
 from septet.inputs.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
 
 
@@ -114,6 +114,33 @@ def test_a_session_after_two_weeks_is_forgotten(hooked):
     os.utime(record, (0, time.time() - KEPT_S - 60))
     hooked.call({"session_id": "t", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/data/other"})
     assert records() == []
+
+
+def test_what_is_no_record_keeps_no_old_one(hooked):
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt("who reviews the payment service")
+    old = time.time() - KEPT_S - 60
+    os.utime(records()[0], (0, old))
+    for n in range(9):
+        folder = Path(sessions_folder(), f"folder-{n}")
+        folder.mkdir()
+        os.utime(folder, (0, old))
+    hooked.call({"session_id": "t", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/data/other"})
+    assert not any(path.is_file() for path in records())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(hooked):
+    Path(sessions_folder()).mkdir(parents=True)
+    os.mkfifo(Path(sessions_folder(), "s"))
+    assert state.known_ids("s") == set()
+
+
+def test_a_huge_record_costs_a_hook_the_reading_of_its_end(hooked):
+    path = Path(sessions_folder(), "s")
+    path.parent.mkdir(parents=True)
+    path.write_text("first 1.000\n" + "a 1.000\nb 1.000\n" * MOST_BYTES)
+    assert state.known_ids("s") == {"a 1.000", "b 1.000"}
 
 
 @pytest.mark.parametrize("id", ['"quoted"', "a\u2028b", "ü 日本", "two words"])

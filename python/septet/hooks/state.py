@@ -44,10 +44,10 @@ def log_failure(place: str, fault: BaseException | str) -> None:
 def last_failures(most: int) -> list[str]:
     """Return the last lines of the log, oldest first."""
     try:
-        lines = _read(log_path()).splitlines()
+        with open(log_path(), encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()[-most:]
     except OSError:
         return []
-    return lines[-most:]
 
 
 def append(path: str | Path, line: bytes) -> None:
@@ -76,8 +76,11 @@ def replace(path: str | Path, content: bytes) -> None:
 
 def known_ids(session_id: str) -> set[str]:
     """Return the versions of entries, and the compactions, that the context of a session has."""
-    with suppress(OSError):
-        return session_log.known_lines(_read(_path_of(session_id)).splitlines()) if session_id else set()
+    path = _path_of(session_id)
+    # A pipe would be waited for.
+    if session_id and os.path.isfile(path):
+        with suppress(OSError), open(path, "rb") as file:
+            return session_log.known_lines(session_log.lines_of(file))
     return set()
 
 
@@ -117,8 +120,10 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
             add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
         oldest = time.time() - session_log.KEPT_S
         for item in os.scandir(session_log.sessions_folder()):
-            if item.stat().st_mtime < oldest:
-                os.unlink(item.path)
+            # What is no file, or was deleted by another hook meanwhile, does not keep the rest.
+            with suppress(OSError):
+                if item.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(item.path)
 
 
 def _event(beginning: str) -> str:
@@ -127,11 +132,6 @@ def _event(beginning: str) -> str:
 
 def _path_of(session_id: str) -> str:
     return os.path.join(session_log.sessions_folder(), session_log.safe_name(session_id))
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
 
 
 def _make_parent(path: str | Path) -> None:
