@@ -13,7 +13,8 @@ from commands import Commands
 from hooked import Hooked
 from septet import Vault
 from septet.hooks import running, state
-from septet.inputs.session_log import KEPT_S, MOST_BYTES, calls_of, sessions_folder
+from septet.inputs.session_log import KEPT_S, MOST_BYTES, call_line, calls_of, sessions_folder
+from septet.service.sessions import MOST_READ
 
 
 @pytest.fixture
@@ -84,6 +85,17 @@ def test_the_command_prints_what_sessions_were_told(hooked, tmp_path, monkeypatc
     with Vault(hooked.home / "other.db"):
         pass
     assert septet("hooks", "sessions", "--vault", str(hooked.home / "other.db"))[:2] == (1, "")
+
+
+def test_the_command_finds_a_session_behind_many_of_other_vaults(hooked, tmp_path, monkeypatch):
+    hooked.knows("Ann reviews changes of the payment service", id="payments")
+    assert hooked.prompt("who reviews the payment service", session="own")
+    os.utime(records()[0], (0, time.time() - 600))
+    for n in range(MOST_READ + 1):
+        Path(sessions_folder(), f"other-{n}").write_text(f"{call_line(1.0, 'codex', '/other.db')}\npayments 1.000\n")
+    septet = Commands(tmp_path, monkeypatch)
+    code, out, _ = septet("hooks", "sessions", "--vault", str(hooked.vault))
+    assert (code, out.splitlines()[0]) == (0, "own  claude-code")
 
 
 def test_a_record_of_an_earlier_release_still_counts(hooked):
