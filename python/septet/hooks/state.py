@@ -120,7 +120,7 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
             add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
         oldest = time.time() - session_log.KEPT_S
         for item in os.scandir(session_log.sessions_folder()):
-            # What is no file, or was deleted by another hook meanwhile, does not keep the rest.
+            # A folder, or a record that another hook has deleted, does not keep the rest.
             with suppress(OSError):
                 if item.stat(follow_symlinks=False).st_mtime < oldest:
                     os.unlink(item.path)
