@@ -146,6 +146,8 @@ def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(hooked):
     Path(sessions_folder()).mkdir(parents=True)
     os.mkfifo(Path(sessions_folder(), "s"))
     assert state.known_ids("s") == set()
+    hooked.knows("Ann reviews changes of the payment service")
+    assert hooked.prompt("who reviews the payment service")
 
 
 def test_a_huge_record_costs_a_hook_the_reading_of_its_end(hooked):

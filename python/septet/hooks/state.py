@@ -90,6 +90,9 @@ def add_lines(session_id: str, lines: Sequence[str]) -> None:
         return
     with suppress(OSError):
         path = _path_of(session_id)
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A pipe would be waited for.
+            return
         _make_parent(path)
         append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
