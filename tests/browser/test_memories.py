@@ -164,6 +164,32 @@ def test_a_memory_is_edited_and_forgotten_and_both_are_undone(open_page, own):
     assert [{**entry, "updated_at": 0} for entry in after] == [{**entry, "updated_at": 0} for entry in before]
 
 
+def test_an_undo_overwrites_nothing_that_another_program_wrote(open_page, own):
+    page = opened(open_page, own)
+    row = f"{ROWS}[data-id=payments]"
+    page.click(f"{row} button:has-text('Edit')")
+    page.fill("dialog [name=title]", "Bob reviews them")
+    page.click("dialog button:has-text('Save')")
+    page.wait_for_selector(f"{row}:has-text('Bob reviews them')")
+    httpx.patch(f"{own}v1/entries/payments", json={"title": "Eve reviews them"})
+    page.click(".undo button:has-text('Undo')")
+    page.wait_for_selector(".undo:has-text('It was changed meanwhile: nothing was undone.')")
+    page.reload()
+    page.click(f"{row} button:has-text('Forget')")
+    page.click("dialog button.danger")
+    page.wait_for_selector(row, state="detached")
+    httpx.post(f"{own}v1/entries", json={"id": "payments", "title": "Flo reviews them"})
+    page.click(".undo button:has-text('Undo')")
+    page.wait_for_selector(".undo:has-text('It was stored anew meanwhile: nothing was undone.')")
+    assert httpx.get(f"{own}v1/entries/payments").json()["title"] == "Flo reviews them"
+
+
+def test_an_old_fact_whose_new_one_was_forgotten_is_not_said_to_have_expired_alone(open_page, own):
+    httpx.post(f"{own}v1/forget", json={"ids": ["wednesdays"]})
+    page = opened(open_page, own, "?part=superseded")
+    page.wait_for_selector("text=it expired, or the new one was forgotten")
+
+
 @pytest.mark.parametrize(("kind", "ids"), [("memory", {"payments", "hostile", "tuesdays", "wednesdays"}), ("", None)])
 def test_an_export_imported_gives_the_same_memories_back(open_page, own, hooked, tmp_path, kind, ids):
     page = opened(open_page, own, f"?kind={kind}")

@@ -47,6 +47,15 @@ def test_tab_reaches_every_control_and_shows_where_it_is(page):
     assert tab_faults(page) == []
 
 
+def test_a_token_is_not_used_where_its_dialog_is_cancelled(open_page, token_url):
+    page = open_page(token_url, "#search?q=retry", wait=False)
+    page.eyes.expect(r"answered 401")
+    page.fill("#token[open] #token-value", TOKEN)
+    page.click("#token button:has-text('Cancel')")
+    page.wait_for_selector("#foot .fault")
+    assert page.evaluate("sessionStorage.getItem('septet-token')") is None
+
+
 def test_a_server_that_wants_a_token_asks_for_it_once(open_page, token_url):
     page = open_page(token_url, "#search?q=retry", wait=False)
     page.eyes.expect(r"answered 401")
@@ -55,7 +64,7 @@ def test_a_server_that_wants_a_token_asks_for_it_once(open_page, token_url):
     page.click("#token button[value=use]")
     page.wait_for_selector("#token[open]")
     page.fill("#token-value", TOKEN)
-    page.click("#token button[value=use]")
+    page.keyboard.press("Enter")
     page.wait_for_selector("#foot:has-text('entries')")
     page.reload()
     page.wait_for_selector("#foot:has-text('entries')")

@@ -41,6 +41,16 @@ def test_the_helper_answers_as_a_hook_by_itself_does(hooks):
     assert hooks.failures() == ""
 
 
+def test_an_answer_that_is_not_waited_for_is_printed_by_the_next_answer(hooks):
+    hooks.helper()
+    words = b"\0".join([bytes(hooks.home), b"", b"claude-code"])
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(hooks.socket()))
+        connection.sendall(b"septet-hooks-1\n" + len(words).to_bytes(4, "big") + words + RAW % 7)
+    assert hooks.prompt(QUESTION, session="other")
+    assert hooks.prompt(QUESTION, session="7")
+
+
 def test_a_hook_starts_the_helper_for_the_next_calls(hooks):
     assert hooks.status()["helper"] is None
     assert hooks.prompt(QUESTION)

@@ -108,6 +108,16 @@ def test_a_session_of_another_vault_is_not_shown(hooked, tmp_path):
         assert sessions_of(vault) == {"recorded": False, "kept_days": 14, "sessions": [], "next": None}
 
 
+def test_an_entry_is_as_it_is_in_the_vault_that_was_read_whatever_other_tiers_have(hooked, tmp_path):
+    hooked.knows(PAYMENTS, id="payments")
+    assert hooked.prompt("who reviews the payment service")
+    with Vault(hooked.vault) as own, Vault(tmp_path / "agent.db") as agent:
+        agent.remember("Bob reviews changes of the billing service", id="payments")
+        with Federation({"agent": agent, "own": own}, {"agent": 1.5}) as both:
+            (session,) = sessions_of(both)["sessions"]
+    assert [(entry["text"], entry["state"]) for entry in session["calls"][0]["entries"]] == [(PAYMENTS, "current")]
+
+
 def test_a_link_to_the_vault_is_the_same_vault(hooked, tmp_path):
     hooked.knows(PAYMENTS)
     link = tmp_path / "link.db"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from septet.errors import QueryError
-from septet.hooks.calls import HookCall, HookOptions
+from septet.hooks.calls import HookCall, HookOptions, HookOutput
 from septet.hooks.state import note_compaction
 from septet.system.host import host
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from septet.vault import Vault
 
 #: Calls a function with a vault that is open for reading, or returns nothing if the vault does not exist.
-Reading = Callable[[str, Callable[["Vault"], bytes]], bytes]
+Reading = Callable[[str, Callable[["Vault"], HookOutput]], HookOutput]
 
 
 def vault_of(options: HookOptions, folder: str) -> str:
@@ -33,7 +33,7 @@ def vault_of(options: HookOptions, folder: str) -> str:
     return os.path.join(folder, os.path.expanduser(options.vault))
 
 
-def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) -> bytes:
+def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) -> HookOutput:
     """Return the output of a call; for an event that keeps the transcript, only note it.
 
     Raises:
@@ -55,19 +55,19 @@ def answer(call: HookCall, options: HookOptions, reading: Reading, folder: str) 
 
         if call.work == "prompt" and not call.first and not has_topic(call.prompt):
             # Opening the vault takes longer than all else.
-            return b""
+            return HookOutput()
         return reading(vault, lambda opened: output_of(opened, call, options))
-    return b""
+    return HookOutput()
 
 
-def read_once(vault: str, work: Callable[[Vault], bytes]) -> bytes:
+def read_once(vault: str, work: Callable[[Vault], HookOutput]) -> HookOutput:
     """Open a vault for reading, call a function with it, and close it; nothing if it does not exist.
 
     Raises:
         SeptetError: it cannot be opened.
     """
     if not os.path.exists(vault):
-        return b""
+        return HookOutput()
     from septet.vault import Vault
 
     with Vault(vault, read_only=True) as opened:

@@ -66,6 +66,20 @@ class HookCall(NamedTuple):
     messages: list[Any]
 
 
+class HookOutput(NamedTuple):
+    """The output of a hook, and what is on record of it once the program has it.
+
+    Attributes:
+        text: what is printed; empty for nothing.
+        session: the id of the session.
+        lines: lines of the record of the session (`septet.inputs.session_log`).
+    """
+
+    text: bytes = b""
+    session: str = ""
+    lines: Sequence[str] = ()
+
+
 def options_of(words: Sequence[str], environment: Mapping[str, str]) -> HookOptions:
     """Return the options of a command line after ``septet hooks run``.
 

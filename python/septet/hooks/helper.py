@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from septet.errors import QueryError, SeptetError, printable
 from septet.hooks import keeping, reaching
 from septet.hooks.answering import answer
-from septet.hooks.calls import MOST_INPUT, VAULT_VARIABLE, call_of, options_of
+from septet.hooks.calls import MOST_INPUT, VAULT_VARIABLE, HookOutput, call_of, options_of
 from septet.hooks.programs import PROGRAMS
-from septet.hooks.state import log_failure
+from septet.hooks.state import add_lines, log_failure
 from septet.system.host import host
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class OpenVaults:
         self._opened: dict[str, tuple[Vault, tuple[int, int]]] = {}
         self._lock = Lock()
 
-    def read(self, path: str, work: Callable[[Vault], bytes]) -> bytes:
+    def read(self, path: str, work: Callable[[Vault], HookOutput]) -> HookOutput:
         """Call a function with a vault; nothing if it does not exist (`SeptetError`)."""
         try:
             return self._read(path, work)
@@ -75,12 +75,12 @@ class OpenVaults:
         for path in list(self._opened):
             self._close(path)
 
-    def _read(self, path: str, work: Callable[[Vault], bytes]) -> bytes:
+    def _read(self, path: str, work: Callable[[Vault], HookOutput]) -> HookOutput:
         try:
             about = os.stat(path)  # noqa: PTH116 - any path
         except FileNotFoundError:
             self._close(path)
-            return b""
+            return HookOutput()
         except OSError as fault:
             raise QueryError(f"{path} cannot be read: {fault.strerror}") from None
         return work(self._vault(path, (about.st_dev, about.st_ino)))
@@ -149,16 +149,19 @@ class Helper:
                 connection.settimeout(_CONNECTION_S)
                 request = _received(connection, MOST_INPUT)
                 if request is not None:
-                    connection.sendall(reaching.ANSWERED + self._output(request))
+                    output = self._output(request)
+                    connection.sendall(reaching.ANSWERED + output.text)
+                    # A caller that waits no longer answers itself, and must not take this for printed.
+                    add_lines(output.session, output.lines)
         finally:
             with self._lock:
                 self._running -= 1
                 self._last = time.monotonic()
 
-    def _output(self, request: HelperRequest) -> bytes:
+    def _output(self, request: HelperRequest) -> HookOutput:
         place = request.words[0] if request.words else "hooks"
         if request.words == ["status"]:
-            return str(os.getpid()).encode()
+            return HookOutput(str(os.getpid()).encode())
         try:
             options = options_of(request.words, {VAULT_VARIABLE: request.vault})
             call = call_of(request.raw, PROGRAMS[options.program])
@@ -169,7 +172,7 @@ class Helper:
                     self._noted.set()
         except Exception as fault:  # noqa: BLE001 - a hook must not stop an agent
             log_failure(place, fault)
-            return b""
+            return HookOutput()
         return output
 
     def _sync(self) -> None:

@@ -58,10 +58,13 @@ def _answer(words: Sequence[str]) -> None:
         return
     from septet.hooks.answering import answer, read_once
     from septet.hooks.reaching import working_folder
+    from septet.hooks.state import add_lines
 
     watchdog = _deadline(call, options)
     try:
-        _print(answer(call, options, read_once, working_folder()))
+        answered = answer(call, options, read_once, working_folder())
+        _print(answered.text)
+        add_lines(answered.session, answered.lines)
     finally:
         # Transcripts are synced after a failure too: of a vault that was half made, for one, that is the cure.
         watchdog.cancel()

@@ -14,6 +14,7 @@ from septet.errors import printable
 from septet.inputs import session_log
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 #: Maximum bytes of the log; at this size its older half is dropped.
@@ -43,10 +44,10 @@ def log_failure(place: str, fault: BaseException | str) -> None:
 def last_failures(most: int) -> list[str]:
     """Return the last lines of the log, oldest first."""
     try:
-        lines = _read(log_path()).splitlines()
+        with open(log_path(), encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()[-most:]
     except OSError:
         return []
-    return lines[-most:]
 
 
 def append(path: str | Path, line: bytes) -> None:
@@ -75,20 +76,30 @@ def replace(path: str | Path, content: bytes) -> None:
 
 def known_ids(session_id: str) -> set[str]:
     """Return the versions of entries, and the compactions, that the context of a session has."""
-    with suppress(OSError):
-        return session_log.known_lines(_read(_path_of(session_id)).splitlines()) if session_id else set()
+    path = _path_of(session_id)
+    # A pipe would be waited for.
+    if session_id and os.path.isfile(path):
+        with suppress(OSError), open(path, "rb") as file:
+            return session_log.known_lines(session_log.lines_of(file))
     return set()
 
 
-def add_ids(session_id: str, ids: list[str], program: str, vault: str) -> None:
-    """Remember versions of entries as printed in a session now, and by whom; ignore failures."""
-    if ids:
-        _add_lines(session_id, [session_log.call_line(time.time(), program, vault), *ids])
+def add_lines(session_id: str, lines: Sequence[str]) -> None:
+    """Append lines to the record of a session in one write; ignore failures."""
+    if not (session_id and lines):
+        return
+    with suppress(OSError):
+        path = _path_of(session_id)
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A pipe would be waited for.
+            return
+        _make_parent(path)
+        append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
 
 def note_compaction(session_id: str) -> None:
     """Remember that the context of a session is compacted now; ignore failures."""
-    _add_lines(session_id, [_event(session_log.COMPACTED)])
+    add_lines(session_id, [_event(session_log.COMPACTED)])
 
 
 def compacted_at(ids: set[str]) -> float:
@@ -109,34 +120,21 @@ def forget_ids(session_id: str, *, begins: bool) -> None:
         if session_id and os.path.exists(path):
             if os.path.getsize(path) > session_log.MOST_BYTES:
                 _drop_half(path, session_log.MOST_BYTES)
-            _add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
+            add_lines(session_id, [_event(session_log.BEGUN if begins else session_log.LOST)])
         oldest = time.time() - session_log.KEPT_S
         for item in os.scandir(session_log.sessions_folder()):
-            if item.stat().st_mtime < oldest:
-                os.unlink(item.path)
+            # A folder, or a record that another hook has deleted, does not keep the rest.
+            with suppress(OSError):
+                if item.stat(follow_symlinks=False).st_mtime < oldest:
+                    os.unlink(item.path)
 
 
 def _event(beginning: str) -> str:
     return f"{beginning}{time.time():.3f}"
 
 
-def _add_lines(session_id: str, lines: list[str]) -> None:
-    """Append lines to the record of a session in one write; ignore failures."""
-    if not session_id:
-        return
-    with suppress(OSError):
-        path = _path_of(session_id)
-        _make_parent(path)
-        append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
-
-
 def _path_of(session_id: str) -> str:
     return os.path.join(session_log.sessions_folder(), session_log.safe_name(session_id))
-
-
-def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read()
 
 
 def _make_parent(path: str | Path) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from septet.hooks import state
-from septet.hooks.calls import HookCall, HookOptions
+from septet.hooks.calls import HookCall, HookOptions, HookOutput
 from septet.hooks.programs import PROGRAMS
-from septet.inputs.session_log import safe_name, version_line
+from septet.inputs.session_log import call_line, safe_name, version_line
 from septet.search.context import ContextRequest
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ _EMPTY = frozenset(
 )
 
 
-def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
+def output_of(vault: Vault, call: HookCall, options: HookOptions) -> HookOutput:
     """Return the output of a hook as its program documents it; empty if the vault has nothing that fits.
+
+    It is on record only when it was handed over (`state.add_lines`): of a call that was late nothing was printed.
 
     Raises:
         SeptetError: the vault cannot be read.
@@ -52,7 +55,7 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
         state.forget_ids(call.session, begins=call.source in ("startup", "clear"))
     query = _query(call)
     if not (begins or query):
-        return b""
+        return HookOutput()
     known, own = state.known_ids(call.session), _own_transcript(call)
     since = state.compacted_at(known)
     context = vault._context(
@@ -66,11 +69,10 @@ def output_of(vault: Vault, call: HookCall, options: HookOptions) -> bytes:
         )
     )
     if not context.text:
-        return b""
-    printed = [_version(item.hit) for item in context.items]
-    state.add_ids(call.session, printed, options.program, vault.path)
+        return HookOutput()
+    lines = [call_line(time.time(), options.program, vault.path), *(_version(item.hit) for item in context.items)]
     value = PROGRAMS[options.program].output(call.event, context.text)
-    return json.dumps(value, ensure_ascii=True).encode() + b"\n"
+    return HookOutput(json.dumps(value, ensure_ascii=True).encode() + b"\n", call.session, lines)
 
 
 def has_topic(text: str) -> bool:

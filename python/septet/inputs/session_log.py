@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from septet.system.host import host
 
@@ -76,6 +76,14 @@ def call_line(at: float, program: str, vault: str) -> str:
 def version_line(id: str, changed: float) -> str:
     """Return the line of a version of an entry, without its end; an id that could end or begin a line as JSON."""
     return f"{id if id.isprintable() and id[:1] != _QUOTE else json.dumps(id)} {changed:.3f}"
+
+
+def lines_of(file: BinaryIO) -> list[str]:
+    """Return the lines in the last `MOST_BYTES` of a record, without half a first one (`OSError`)."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - MOST_BYTES))
+    raw = file.read(MOST_BYTES)
+    return (raw.partition(b"\n")[2] if size > MOST_BYTES else raw).decode("utf-8", "replace").splitlines()
 
 
 def known_lines(lines: Iterable[str]) -> set[str]:

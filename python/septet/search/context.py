@@ -98,7 +98,8 @@ class GivesContext(Searchable):
         case; and *matches*, those of the best hits that are likely to help, at most 8: their confidence is at least
         ``min_confidence``, and their score at least half of the best. All options apply to pins and names, too.
 
-        Entries that say the same are taken once: a pin, or the most trusted and then the newest. Entries outside
+        Entries that say the same are taken once: a pin, or the most trusted and then the newest; of short ones, also
+        in other words, and without those that a newer one changes or denies (see `Suggestion`). Entries outside
         their validity are never taken, such as superseded ones, and ``untrusted`` ones only if ``where`` compares
         ``trust``. Pins have half of the budget, and what the others leave. Where not all texts have room, long ones are
         cut to the 400 characters with the most words of the query, except the best ones as far as there is room.

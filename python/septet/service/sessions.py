@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -109,7 +109,7 @@ def sessions(
         QueryError: ``after`` is malformed.
         StoreError: the vault cannot be read.
     """
-    vaults = _paths(memory)
+    vaults = _vaults(memory)
     records: list[_SessionRecord] = []
     last = following = None
     start = None if after is None else _place_of(after)
@@ -124,7 +124,7 @@ def sessions(
         last = place
         if (record := _record(place, vaults)) is not None:
             records.append(record)
-    entries = _entries(memory, records)
+    entries = _entries(vaults, records)
     return {
         "recorded": bool(vaults),
         "kept_days": int(session_log.KEPT_S // 86_400),
@@ -133,10 +133,10 @@ def sessions(
     }
 
 
-def _paths(memory: Memory) -> frozenset[str]:
-    """Return the real paths of the served vaults in files."""
+def _vaults(memory: Memory) -> dict[str, Vault]:
+    """Return the served vaults in files by their real paths."""
     tiers = [memory.tier(name) for name in memory.tiers()] if isinstance(memory, Federation) else [memory]
-    return frozenset(_real(vault.path) for vault in tiers if isinstance(vault, Vault) and not vault._store.in_memory)
+    return {_real(vault.path): vault for vault in tiers if isinstance(vault, Vault) and not vault._store.in_memory}
 
 
 def _real(path: str) -> str:
@@ -168,34 +168,33 @@ def _place_of(after: str) -> _RecordPlace:
     return _RecordPlace(int(parts[1]), parts[2])
 
 
-def _record(place: _RecordPlace, vaults: frozenset[str]) -> _SessionRecord | None:
-    """Return the record of a session with its calls of the vaults; None if there are none."""
+def _record(place: _RecordPlace, vaults: Mapping[str, Vault]) -> _SessionRecord | None:
+    """Return the record of a session with its calls of the vaults, by their real paths; None if there are none."""
     from septet.files.steady import open_file
 
     try:
         with open_file(Path(os.path.realpath(session_log.sessions_folder()), place.name)) as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - session_log.MOST_BYTES))
-            raw = file.read(session_log.MOST_BYTES)
+            lines = session_log.lines_of(file)
     except OSError:
         return None
-    # The first line of a part is half a line.
-    text = (raw.partition(b"\n")[2] if size > session_log.MOST_BYTES else raw).decode("utf-8", "replace")
-    lines = text.splitlines()
 
     @lru_cache
-    def is_served(vault: str) -> bool:
+    def real(vault: str) -> str:
         with suppress(OSError, ValueError):
-            return _real(vault) in vaults
-        return False
+            return _real(vault)
+        return ""
 
-    calls = [call for call in session_log.calls_of(lines) if is_served(call.vault)]
+    calls = [call._replace(vault=real(call.vault)) for call in session_log.calls_of(lines)]
+    calls = [call for call in calls if call.vault in vaults]
     return _SessionRecord(place, calls, session_log.compactions(lines)) if calls else None
 
 
-def _entries(memory: Memory, records: list[_SessionRecord]) -> dict[str, Entry]:
-    ids = {id for record in records for call in _newest(record)[0] for id, _ in call.versions}
-    return {entry.id: entry for entry in memory.load(sorted(ids))} if ids else {}
+def _entries(vaults: Mapping[str, Vault], records: list[_SessionRecord]) -> dict[tuple[str, str], Entry]:
+    """Return the entries by vault and id: another tier may have another one of the same id."""
+    ids: dict[str, set[str]] = {}
+    for call in (call for record in records for call in _newest(record)[0]):
+        ids.setdefault(call.vault, set()).update(id for id, _ in call.versions)
+    return {(path, entry.id): entry for path, own in ids.items() for entry in vaults[path].load(sorted(own))}
 
 
 def _newest(record: _SessionRecord) -> tuple[list[SessionCall], int]:
@@ -209,7 +208,7 @@ def _newest(record: _SessionRecord) -> tuple[list[SessionCall], int]:
     return kept[::-1], sum(len(call.versions) for call in record.calls) - MOST_VERSIONS + room
 
 
-def _answer(record: _SessionRecord, entries: dict[str, Entry]) -> dict[str, Any]:
+def _answer(record: _SessionRecord, entries: Mapping[tuple[str, str], Entry]) -> dict[str, Any]:
     calls, left_out = _newest(record)
     return {
         "session": record.place.name,
@@ -217,7 +216,7 @@ def _answer(record: _SessionRecord, entries: dict[str, Entry]) -> dict[str, Any]
             {
                 "at": call.at,
                 "program": call.program,
-                "entries": [_printed(id, version, entries.get(id)) for id, version in call.versions],
+                "entries": [_printed(id, version, entries.get((call.vault, id))) for id, version in call.versions],
             }
             for call in calls
         ],

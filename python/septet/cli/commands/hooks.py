@@ -138,6 +138,10 @@ def _sessions(arguments: _Arguments) -> None:
     place = arguments.options.vault or (arguments.project and arguments.project / PROJECT_VAULT)
     with existing(place) as vault:
         answer = sessions(vault, limit=SESSIONS)
+        # A page reads a limited number of records, which may be of other vaults.
+        while answer["next"] and (room := SESSIONS - len(answer["sessions"])):
+            more = sessions(vault, limit=room, after=answer["next"])
+            answer = more | {"sessions": answer["sessions"] + more["sessions"]}
     if arguments.as_json:
         print_json(answer)
     for session in () if arguments.as_json else answer["sessions"]:

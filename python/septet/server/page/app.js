@@ -164,6 +164,9 @@ function showTheme() {
   at("theme").title = `Theme: ${theme()}`;
 }
 
+// It sends no form: Enter takes the first button that does.
+at("token-cancel").addEventListener("click", () => at("token").close());
+
 /** Ask for a token; resolves to it, or to null. */
 function askToken(reason) {
   const dialog = at("token");

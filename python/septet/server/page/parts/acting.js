@@ -24,16 +24,18 @@ export function makeActing(context) {
 
   /** Ask for changes of an entry and save them; `changed()` is called after that, and after undoing it. */
   async function edit(entry, call, changed) {
-    const change = await askChanges(dialog, entry, async (change) => {
+    /** Throw, with what to do, if the entry is not as it was. */
+    const expectAs = async (was, advice) => {
       const now = await call("get", { id: entry.id });
-      if (now.updated_at !== entry.updated_at || now.title !== entry.title) {
-        throw new Error("It was changed meanwhile: close this, look at it again, and change it then.");
-      }
-      await call("update", { id: entry.id, ...change.after });
-      return change;
+      if (now.updated_at !== was.updated_at || now.title !== was.title) throw new Error(`It was changed meanwhile: ${advice}.`);
+    };
+    const change = await askChanges(dialog, entry, async (change) => {
+      await expectAs(entry, "close this, look at it again, and change it then");
+      return { ...change, saved: await call("update", { id: entry.id, ...change.after }) };
     });
     if (!change) return;
     undo.tell(`Saved ${Object.keys(change.after).join(", ")}.`, async () => {
+      await expectAs(change.saved, "nothing was undone");
       await call("update", { id: entry.id, ...change.before });
       changed();
       return "Put back as it was. A vector that a program stored for the text before is not back.";

@@ -115,7 +115,7 @@ export function capturedList({ context, acting, addressOf, entryAddress, go }) {
         !turn && entry.title && entry.description && h("p.line.soft", {}, entry.description),
         h("p.row.chips", {}, h("span.small.soft.number", {}, `${dated(entry.created_at).slice(11)} UTC`),
           h("span.small.soft", {}, entry.source ? `by ${entry.source}` : "no source"),
-          entry.attrs?.role && h("span.chip.role", {}, String(entry.attrs.role)),
+          typeof entry.attrs?.role === "string" && h("span.chip.role", {}, entry.attrs.role),
           h(`span.chip.${entry.trust}`, {}, entry.trust),
           entry.valid_until !== undefined && entry.valid_until * 1000 <= Date.now() && h("span.chip.warning", {}, "superseded or expired"),
           (entry.tags ?? []).slice(0, 6).map((tag) => h("span.chip", {}, `#${tag}`)))),

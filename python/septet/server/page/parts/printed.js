@@ -39,7 +39,7 @@ export function printedList({ context, addressOf, entryAddress }) {
       : "No vault in a file is served: hooks tell sessions of such vaults alone.",
     params.session && h("a", { href: addressOf({ part: "told" }) }, "All sessions"));
     fill(list, sessions.map(section), recorded && !sessions.length && h("div.empty", {},
-      params.session ? "This session was told nothing from here, or it was forgotten." : params.after ? "No more sessions." : "No session was told anything from here yet."));
+      params.session ? "This session was told nothing from here, or it was forgotten." : next ? "None among the last ones." : params.after ? "No more sessions." : "No session was told anything from here yet."));
     fill(pages, params.after && h("a.button", { href: addressOf({ ...params, after: "" }) }, "← First page"),
       next && h("a.button", { href: addressOf({ ...params, after: next }), rel: "next" }, "More →"));
     context.announce(counted(sessions.length, "session"));

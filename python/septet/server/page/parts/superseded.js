@@ -31,7 +31,9 @@ export function supersededList({ context, addressOf, entryAddress }) {
       fill(pages, params.after && h("a.button", { href: addressOf({ ...params, after: "" }) }, "← First page"),
         page.next && h("a.button", { href: addressOf({ ...params, after: page.next }), rel: "next" }, "More →"));
     } catch (error) {
-      if (own === asked) fill(list, fault(error));
+      if (own !== asked) return;
+      fill(pages);
+      fill(list, fault(error));
     } finally {
       if (own === asked) list.classList.remove("busy");
     }
@@ -48,7 +50,7 @@ export function supersededList({ context, addressOf, entryAddress }) {
   function section({ old, others }) {
     return h("section.card", {}, h("h2", {}, `${dated(old.valid_until)} UTC`),
       others.map(({ note }) => note && h("p", {}, h("span.soft", {}, "Reason: "), note)),
-      h("div.beside", {}, side("Old", old), others.length ? others.map(({ entry }) => side("New", entry)) : h("p.soft", {}, "It expired; no entry took its place.")),
+      h("div.beside", {}, side("Old", old), others.length ? others.map(({ entry }) => side("New", entry)) : h("p.soft", {}, "No entry is in its place: it expired, or the new one was forgotten.")),
       others.map(({ entry }) => changes(old, entry)));
   }
 
