@@ -82,12 +82,12 @@ class Writable(ABC):
                 validity, the earlier ``created_at`` and the later ``updated_at``; merges ``attrs`` as `update` does;
                 `history` keeps the previous version. An entry with a lower trust does not change the existing one.
                 ``suggest`` stores nothing and returns a `Suggestion`: is the entry new, the same as a stored one, or
-                does it change or contradict one? ``supersede`` follows it: it keeps the same entry and returns its id;
-                the new entry supersedes one that it changes or contradicts with a probability of 0.8 or more, if its
-                trust is not lower (see `supersede`); others are stored. Both compare the words, values and denials of
-                English texts, with the ten entries that are most similar by words and the ten by vectors, whatever
-                ``similarity``. An entry whose id exists is overwritten anyway, unless the id was derived from the text
-                and both texts are equal.
+                does it change or contradict one? ``supersede`` follows it where its probability is 0.8 or more: it
+                keeps the same entry and returns its id, and the new entry supersedes one that it changes or
+                contradicts, if its trust is not lower (see `supersede`); others are stored. Both compare the words,
+                values and denials of English texts, with the ten entries that are most similar by words and the ten by
+                vectors, whatever ``similarity``. An entry whose id exists is overwritten anyway, unless the id was
+                derived from the text and both texts are equal.
             similarity: minimum similarity, 0 to 1: the cosine of the vectors or, if either has none, of the words, as
                 in `similar`. An entry that is split, or not valid now, is stored without a comparison. Two entries
                 stored at the same moment do not see each other.
