@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from contextlib import suppress
 
 
 class Hanging:
@@ -15,8 +16,9 @@ class Hanging:
         return self
 
     def __exit__(self, *_):
-        # Closing alone would leave the thread inside `accept`.
-        self._socket.shutdown(socket.SHUT_RDWR)
+        # Closing alone would leave the thread inside `accept`; on Windows it ends it, and nothing is shut down.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(10)
         for one in self._connections:

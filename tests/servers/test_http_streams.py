@@ -143,8 +143,8 @@ def test_an_export_is_what_the_vault_writes_and_goes_back_in(vault, tmp_path):
     vault.export(tmp_path / "wanted.jsonl")
     with serving(vault) as url:
         answer = ask.get(f"{url}v1/export")
-    assert answer.text == (tmp_path / "wanted.jsonl").read_text()
-    (tmp_path / "back.jsonl").write_text(answer.text)
+    assert answer.content == (tmp_path / "wanted.jsonl").read_bytes()
+    (tmp_path / "back.jsonl").write_bytes(answer.content)
     with Vault(tmp_path / "back.db") as back:
         assert back.import_(tmp_path / "back.jsonl").entries == 300
         assert back.links("e1 ü") == vault.links("e1 ü")
