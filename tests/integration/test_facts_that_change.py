@@ -45,6 +45,9 @@ def titles(results):
         ("Use tabs in Rust", "Use tabs in Go", "new"),
         ("The owner is Will", "The owner is May", "new"),
         ("Ann eats meat", "Bob does not eat meat", "new"),
+        ("The red team meets on Friday", "The blue team meets on Friday", "new"),
+        ("Bob owns the billing service", "Bob owns the search service", "new"),
+        ("The feature flag is on", "The feature flag is off", "contradicts"),
     ],
 )
 def test_a_suggestion_names_the_relation_and_stores_nothing(vault, known, text, verdict):

@@ -39,13 +39,14 @@ def compared(new: Claim, old: Claim) -> Verdict:
     """
     same, others = features(new, old)
     is_same = 1.0 if new.tokens == old.tokens else _logistic(COMPARING.same, same)
-    if new.names - old.words.keys() and old.names - new.words.keys():
-        # Two names are no words for one thing, however alike the rest is.
+    if _is_replaced(new, old) or (new.names - old.words.keys() and old.names - new.words.keys()):
         is_same = 0.0
     shares = {verdict: exp(_sum(weights, others)) for verdict, weights in COMPARING.others.items()}
     if _begin_apart(new, old):
         # A denial of another subject: `Ann reviews no changes`, `Bob reviews changes`.
         shares["contradicts"] = 0.0
+    if _holds_several(new, old):
+        shares["changes"] = 0.0
     total = sum(shares.values())
     probabilities = {"same": is_same, **{name: (1 - is_same) * share / total for name, share in shares.items()}}
     verdict = "same" if is_same >= COMPARING.least_same else max(shares, key=lambda name: shares[name])
@@ -107,6 +108,19 @@ def replaced_values(new: Claim, old: Claim) -> list[tuple[Value, Value]]:
         for other, after in new.values.items()
         if other not in old.values and after.kind == before.kind
     ]
+
+
+def _is_replaced(new: Claim, old: Claim) -> bool:
+    """Return True if a single word differs, and the others stand in one order: `the red team`, `the blue team`."""
+    pairs = [(mine, other) for mine, other in zip(new.words, old.words) if mine != other]
+    return len(new.words) == len(old.words) and len(pairs) == 1 and not COMMON.issuperset(pairs[0])
+
+
+def _holds_several(new: Claim, old: Claim) -> bool:
+    """Return True if one holder has two things, and neither text says that one ended: `Bob owns A`, `Bob owns B`."""
+    # `is led by` has the holder at its end.
+    holds = bool(new.words.keys() & old.words.keys() & (ROLES - new.subject)) and "by" not in new.tokens
+    return holds and bool(new.subject) and new.subject == old.subject and not new.changes
 
 
 def _begin_apart(new: Claim, old: Claim) -> bool:

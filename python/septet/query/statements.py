@@ -38,6 +38,9 @@ _MINUTES = 60
 #: Maximum words of a former value, and words that end it.
 _LEAVING = ("left", "gave", "quit")
 _TAKEN = frozenset({"took", "takes", "inherited"})
+#: Words before and after `on` where it is a state.
+_STATING = frozenset("is are was were be been being stays stay turned switched turn switch".split())
+_AFTER_STATES = frozenset(["", *"by in for at and but since until while again now".split()])
 _MOST_FORMER, _ENDS = 8, ("and", "but", "since", "because", "to")
 
 
@@ -120,7 +123,7 @@ class _ClaimReader:
         while at < len(tokens):
             value, taken = _value_at(tokens, at, timed)
             if value is None:
-                self._word(tokens[at], tokens[at + 1] if at + 1 < len(tokens) else "", at in over)
+                self._word(tokens[at], tokens[at - 1] if at else "", "".join(tokens[at + 1 : at + 2]), at in over)
             elif at in over:
                 self.former.add(value.key)
             else:
@@ -129,7 +132,7 @@ class _ClaimReader:
                     self.subject.add(value.key)
             at += taken
 
-    def _word(self, token: str, following: str, over: bool) -> None:
+    def _word(self, token: str, before: str, following: str, over: bool) -> None:
         """Add a word that is no value; ``over`` if it is of a former one."""
         if token.endswith("n't") or token in DENIALS:
             self.denials += not over
@@ -138,13 +141,15 @@ class _ClaimReader:
         plain = token[:-2] if token.endswith("'s") else token
         self.verb = self.verb or plain in VERBS
         # `Server A runs`: an article is followed by its noun.
-        is_named = plain in self._named
+        # `The flag is on`, not `The meeting is on Monday`.
+        is_state = plain == "off" or (plain == "on" and before in _STATING and following in _AFTER_STATES)
+        is_named = is_state or plain in self._named
         names = is_named or plain not in STOP or (plain == "a" and (following in VERBS or not following))
         is_letter = len(plain) == 1 and plain.isascii() and names
         if not (is_letter or is_named) and (plain in STOP or CHANGES.fullmatch(plain)):
             return
         for stem in _stems(plain) or [plain]:
-            stem = CANON.get(stem, stem)
+            stem = stem if is_state else CANON.get(stem, stem)
             self.denials += stem in ENDED
             if stem in OPPOSITES:
                 stem = OPPOSITES[stem]
@@ -155,7 +160,7 @@ class _ClaimReader:
                 self.former.add(stem)
                 continue
             self.words.setdefault(stem, plain)
-            if is_named:
+            if is_named and not is_state:
                 self.names.add(stem)
             if not self.verb:
                 self.subject.add(stem)
