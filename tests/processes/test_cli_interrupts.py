@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,17 @@ def test_a_second_interrupt_ends_the_process_whatever_it_does(tmp_path):
         for said in ("ready\n", "stopping\n"):
             assert process.stdout.readline() == said
             interrupt(process)
+        assert process.wait(30) == INTERRUPTED
+
+
+def test_two_interrupts_end_a_process_that_waits_for_a_pipe():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", DEAF], text=True, **pipes, **CONSOLE) as process:
+        assert process.stdout.readline() == "ready\n"
+        interrupt(process)
+        # Signals that come together are one.
+        time.sleep(1)
+        interrupt(process)
         assert process.wait(30) == INTERRUPTED
 
 

@@ -44,6 +44,7 @@ def heed_interrupts() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         for number in session.INTERRUPTS:
             signal.signal(number, _interrupt)
+        session.end_at_second_interrupt()
 
 
 def heed_termination() -> None:

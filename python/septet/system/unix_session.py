@@ -115,6 +115,10 @@ def kept_pipe_handler() -> Callable[[], None]:
     return restore
 
 
+def end_at_second_interrupt() -> None:
+    """Do nothing: the default handler of a signal ends the process whatever it does."""
+
+
 def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
     """Call a function in a loop at the first signal to stop; the second ends the process at once."""
 

@@ -36,6 +36,10 @@ APART: Mapping[str, Any] = {"creationflags": 0x08000000 | 0x00000200}
 PAGER = ""
 #: Advice for a file that other users can read.
 PRIVATE = "see its permissions with icacls"
+#: Events of a console: Ctrl-C and Ctrl-Break; and the exit code of a process that they end.
+_KEYS, _ENDED_BY_KEYS = (0, 1), 0xC000013A
+#: Handlers of consoles, which Windows calls as long as the process lives.
+_HANDLERS: list[Any] = []
 #: Characters of a word that neither cmd nor PowerShell reads otherwise.
 _PLAIN = re.compile(r"[\w.:\\/@+=,-]+\Z")
 #: Words of a command line: quoted, or without blanks. A backslash is a part of a path.
@@ -119,6 +123,25 @@ def raise_at_broken_pipes() -> Callable[[], None]:
 def kept_pipe_handler() -> Callable[[], None]:
     """Return a function that restores nothing."""
     return lambda: None
+
+
+def end_at_second_interrupt() -> None:
+    """End the process at the second Ctrl-C or Ctrl-Break, also while it waits for a pipe, as Python heeds none then."""
+    import ctypes
+    from ctypes import wintypes
+
+    kernel, pressed = ctypes.WinDLL("kernel32"), list[int]()
+
+    def heed(event: int) -> bool:
+        if event in _KEYS:
+            if pressed:
+                kernel.TerminateProcess(wintypes.HANDLE(-1), _ENDED_BY_KEYS)
+            pressed.append(event)
+        # The next handler is that of Python.
+        return False
+
+    _HANDLERS.append(ctypes.WINFUNCTYPE(wintypes.BOOL, wintypes.DWORD)(heed))
+    kernel.SetConsoleCtrlHandler(_HANDLERS[-1], True)
 
 
 def on_stop(loop: AbstractEventLoop, stop: Callable[[], object]) -> None:
