@@ -355,7 +355,9 @@ def export(store: Store, target: str | os.PathLike[str] | IO[str]) -> int:
             if isinstance(target, (str, os.PathLike)):
                 # A file gets its name only when it is complete.
                 part = stack.enter_context(complete_file(target, of="" if store.in_memory else store.file, cure=cure))
-                out: IO[str] = stack.enter_context(open(part.descriptor, "w", encoding="utf-8", closefd=False))
+                out: IO[str] = stack.enter_context(
+                    open(part.descriptor, "w", encoding="utf-8", newline="\n", closefd=False)
+                )
             else:
                 out = target
             if isinstance(store, LocalStore):
