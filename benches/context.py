@@ -90,8 +90,8 @@ def text_of(kind: str, vault: Vault, question: Asked, most: int) -> Measured:
         text = results.to_prompt(most, citations=False) if results else ""
         ids = [match[1] for match in re.finditer(r'^\{"id": "((?:[^"\\]|\\.)*)"', text, re.MULTILINE)]
     right = sum(id in question.answers for id in ids)
-    told = {*tokenize(question.reference)} - {*tokenize(question.text)}
-    words = len(told & {*tokenize(text)}) / len(told) if told else 0.0
+    expected = {*tokenize(question.reference)} - {*tokenize(question.text)}
+    words = len(expected & {*tokenize(text)}) / len(expected) if expected else 0.0
     return Measured(right, len(ids), len(text) / 4, words, bool(question.answers))
 
 

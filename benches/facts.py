@@ -110,16 +110,16 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--show", action="store_true", help="print the pairs that are wrong")
     arguments = parser.parse_args()
-    made, by_hand = pairs(), written()
+    from_families, by_hand = pairs(), written()
     if arguments.fit:
-        fitted([pair for pair in (*made, *by_hand) if pair.tuned])
+        fitted([pair for pair in (*from_families, *by_hand) if pair.tuned])
         return
     if arguments.folder is not None:
         of_conversations(arguments.folder)
         return
     for name, chosen in (
-        ("tuned on", [pair for pair in made if pair.tuned]),
-        ("other families", [pair for pair in made if not pair.tuned]),
+        ("tuned on", [pair for pair in from_families if pair.tuned]),
+        ("other families", [pair for pair in from_families if not pair.tuned]),
         ("tuned on, written pairs", [pair for pair in by_hand if pair.tuned]),
         ("other written pairs", [pair for pair in by_hand if not pair.tuned]),
     ):

@@ -161,7 +161,7 @@ def test_an_edit_of_what_changed_meanwhile_is_refused(open_page, own_url):
     httpx.patch(f"{own_url}v1/entries/entry-01", json={"title": "From elsewhere"})
     page.fill("dialog [name=title]", "From here")
     page.click("dialog button:has-text('Save')")
-    page.wait_for_selector("dialog .fault:has-text('changed meanwhile')")
+    page.wait_for_selector("dialog .fault:has-text('Someone else changed this entry')")
     page.keyboard.press("Escape")
     assert entry(own_url, "entry-01")["title"] == "From elsewhere"
 

@@ -173,14 +173,14 @@ def test_an_undo_overwrites_nothing_that_another_program_wrote(open_page, own):
     page.wait_for_selector(f"{row}:has-text('Bob reviews them')")
     httpx.patch(f"{own}v1/entries/payments", json={"title": "Eve reviews them"})
     page.click(".undo button:has-text('Undo')")
-    page.wait_for_selector(".undo:has-text('It was changed meanwhile: nothing was undone.')")
+    page.wait_for_selector(".undo:has-text('Someone else changed this entry: nothing was undone.')")
     page.reload()
     page.click(f"{row} button:has-text('Forget')")
     page.click("dialog button.danger")
     page.wait_for_selector(row, state="detached")
     httpx.post(f"{own}v1/entries", json={"id": "payments", "title": "Flo reviews them"})
     page.click(".undo button:has-text('Undo')")
-    page.wait_for_selector(".undo:has-text('It was stored anew meanwhile: nothing was undone.')")
+    page.wait_for_selector(".undo:has-text('Another entry has this id now: nothing was undone.')")
     assert httpx.get(f"{own}v1/entries/payments").json()["title"] == "Flo reviews them"
 
 

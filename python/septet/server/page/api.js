@@ -114,7 +114,7 @@ async function* piecesOf(stream) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("no_answer", "The export broke off.", 0);
   } finally {
-    // Who stops listening does not want the rest.
+    // A consumer that stops early leaves the connection open otherwise.
     reader.cancel().catch(() => {});
   }
 }

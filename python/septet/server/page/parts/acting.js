@@ -17,7 +17,8 @@ export function makeActing(context) {
     const known = context.status.tiers ?? {};
     const tiers = Object.keys(known).sort((a, b) => known[b] - known[a]);
     const all = only ? [only, ...tiers.filter((one) => one !== only)] : tiers.length ? tiers : [""];
-    const found = await Promise.all(all.map((one) => inTier(one)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false)));
+    const has = (one) => inTier(one)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false);
+    const found = await Promise.all(all.map(has));
     if (!found.some(Boolean)) await inTier(only)("load", { ids: [id] });
     return all.filter((_, n) => found[n]);
   }
@@ -27,7 +28,8 @@ export function makeActing(context) {
     /** Throw, with what to do, if the entry is not as it was. */
     const expectAs = async (was, advice) => {
       const now = await call("get", { id: entry.id });
-      if (now.updated_at !== was.updated_at || now.title !== was.title) throw new Error(`It was changed meanwhile: ${advice}.`);
+      const isSame = now.updated_at === was.updated_at && now.title === was.title;
+      if (!isSame) throw new Error(`Someone else changed this entry: ${advice}.`);
     };
     const change = await askChanges(dialog, entry, async (change) => {
       await expectAs(entry, "close this, look at it again, and change it then");
@@ -58,9 +60,9 @@ export function makeActing(context) {
       return undo.tell(`Not forgotten. ${sentence(error)}`, null);
     }
     undo.tell(`Forgotten: ${entry.title || entry.id}.`, async () => {
-      const said = await restore(call, entry, links);
+      const message = await restore(call, entry, links);
       back();
-      return said;
+      return message;
     });
     gone();
   }

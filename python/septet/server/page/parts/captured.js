@@ -1,4 +1,4 @@
-// What was captured: memories and turns of conversations, newest first, by day and session; and their export.
+// Captured memories and turns of conversations, newest first, by day and session; their export.
 
 import { fill, h, ownId } from "./dom.js";
 import { dated } from "./facts.js";

@@ -95,7 +95,8 @@ export async function restore(call, entry, links) {
   const fields = Object.fromEntries(RESTORED.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]));
   // A change of a split text rebuilds its parts.
   if (entry.parent === entry.id) fields.split = "auto", delete fields.parent;
-  if (!(await call("load", { ids: [entry.id] })).missing.length) throw new Error("It was stored anew meanwhile: nothing was undone.");
+  const { missing } = await call("load", { ids: [entry.id] });
+  if (!missing.length) throw new Error("Another entry has this id now: nothing was undone.");
   await call("add", fields);
   let lost = 0;
   for (const { source, target, type, note } of links) {

@@ -1,4 +1,4 @@
-// What was told: the entries that hooks printed to each session, from the vault that is served.
+// Sessions of agents, each with the entries of the served vault that hooks printed to it.
 
 import { fill, h } from "./dom.js";
 import { dated } from "./facts.js";

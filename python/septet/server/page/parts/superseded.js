@@ -1,4 +1,4 @@
-// What was superseded: each old entry beside the one that took its place, with reason and times.
+// Superseded entries, each beside its successor, with reason and times.
 
 import { fill, h } from "./dom.js";
 import { changeList } from "./diff.js";

@@ -1,4 +1,4 @@
-// Memories, as their owner looks at them: what was captured, what was told to which session, what was superseded.
+// The view of memories: captured ones, those printed to each session, superseded ones.
 
 import { fill, h } from "../parts/dom.js";
 import { makeActing } from "../parts/acting.js";
@@ -23,20 +23,20 @@ export function create(context) {
     if (typing) show(Object.fromEntries(Object.entries(params).filter(([, value]) => value)));
   };
   const own = { context, acting, addressOf, go, entryAddress: (id) => context.addressOf("browse", { id }) };
-  const made = new Map();
+  const lists = new Map();
   const content = h("div", {});
   const links = Object.entries(PARTS).map(([part, [label]]) => h("a", { href: addressOf({ part: part === "captured" ? "" : part }), "data-part": part }, label));
   const element = h("section.memories-view", {}, h("h1", {}, "Memories"), h("nav.parts", { "aria-label": "Parts" }, links), acting.bar, content, acting.dialog);
 
   function show(params) {
     const part = params.part in PARTS ? params.part : "captured";
-    if (!made.has(part)) made.set(part, PARTS[part][1](own));
+    if (!lists.has(part)) lists.set(part, PARTS[part][1](own));
     for (const link of links) {
       if (link.dataset.part === part) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
-    if (content.firstChild !== made.get(part).element) fill(content, made.get(part).element);
-    return made.get(part).show(params);
+    if (content.firstChild !== lists.get(part).element) fill(content, lists.get(part).element);
+    return lists.get(part).show(params);
   }
 
   function onKey(event) {
