@@ -36,8 +36,10 @@ APART: Mapping[str, Any] = {"creationflags": 0x08000000 | 0x00000200}
 PAGER = ""
 #: Advice for a file that other users can read.
 PRIVATE = "see its permissions with icacls"
-#: Events of a console: Ctrl-C and Ctrl-Break; and the exit code of a process that they end.
-_KEYS, _ENDED_BY_KEYS = (0, 1), 0xC000013A
+#: Events of a console: Ctrl-C and Ctrl-Break.
+_KEYS = (0, 1)
+#: The exit code of a process that they end.
+_ENDED_BY_KEYS = 0xC000013A
 #: Handlers of consoles, which Windows calls as long as the process lives.
 _HANDLERS: list[Any] = []
 #: Characters of a word that neither cmd nor PowerShell reads otherwise.
