@@ -258,6 +258,7 @@ def test_tiers_are_seen_together(open_page, federation_url):
 
 def test_keys_alone_lead_through_the_memories(open_page, own):
     page = opened(open_page, own)
+    page.wait_for_selector(ROWS)
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -269,6 +270,8 @@ def test_keys_alone_lead_through_the_memories(open_page, own):
     page.keyboard.press("g")
     page.keyboard.press("m")
     page.wait_for_selector(ROWS)
+    # The rows are those from before, until the list is read again.
+    page.wait_for_selector("main .busy", state="detached")
     assert tab_faults(page) == []
 
 
