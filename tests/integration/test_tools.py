@@ -54,6 +54,21 @@ def test_what_is_remembered_is_found_once_and_forgotten(call, vault):
     assert "r1" in vault
 
 
+def test_a_changed_fact_is_told_and_supersedes_the_old_one_on_request(call, vault):
+    old = call("remember", text="The staging server listens on port 8080.").answer["id"]
+    changed = "The staging server listens on port 9090."
+    answer, text = call("remember", text=changed, on_similar="suggest")
+    assert (answer["verdict"], answer["other"]) == ("changes", old)
+    assert text.startswith("not stored: ")
+    assert json.loads(text.removeprefix("not stored: "))["reason"] == answer["reason"] == "8080 → 9090"
+    assert vault.count() == 3
+    new = call("remember", text=changed, on_similar="supersede").answer["id"]
+    found = [hit["id"] for hit in call("search", query="port of the staging server")[0]["hits"]]
+    assert new in found
+    assert old not in found
+    assert vault.get(old).valid_until is not None
+
+
 def test_a_null_argument_is_one_that_is_left_out(call, vault):
     call("update_entry", id="r1", title=None, severity="critical", tags=["http"], tier=None)
     assert vault.get("r1").title == "Retry with backoff"

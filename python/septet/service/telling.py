@@ -94,6 +94,14 @@ def explanation_text(answer: Mapping[str, Any]) -> str:
     return _with_notes("\n".join(lines) + "\n", answer)
 
 
+def remembered_text(answer: Mapping[str, Any]) -> str:
+    """Return the id of the stored memory, or a suggestion."""
+    if "verdict" not in answer:
+        return changed_text(answer)
+    relation = {"verdict": answer["verdict"], "other": answer["other"], "probability": round(answer["probability"], 2)}
+    return f"not stored: {line_of({**relation, 'reason': answer['reason']})}\n"
+
+
 def changed_text(answer: Mapping[str, Any]) -> str:
     """Return the effect of a write."""
     if "id" in answer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -91,8 +91,12 @@ class RememberTool(WireRequest):
     details: Annotated[str, Field(description="Further details.")] = ""
     topics: Annotated[list[str] | None, Field(description="A few words for later searches.")] = None
     domain: Annotated[str | None, Field(description="The field it belongs to.")] = None
-    source: Annotated[str | None, Field(description="Its source, such as a path or a URL.")] = None
+    source: Annotated[str | None, Field(description="Such as a path or a URL.")] = None
     valid_until: _Time = None
+    on_similar: Annotated[
+        Literal["suggest", "supersede"] | None,
+        Field(description="suggest: only tell if a memory has the same or another value; supersede: end it."),
+    ] = None
     tier: Tier = None
 
 
@@ -300,11 +304,12 @@ _TOOLS: Mapping[str, Tool] = {
             "remember",
             "Remember something",
             RememberTool,
-            telling.changed_text,
+            telling.remembered_text,
             "Store a fact, decision or preference worth knowing in later conversations; returns its id. One fact per "
             "call, in words that make sense without this conversation. Not for secrets, nor for content of files. "
             "Storing the same text again updates that memory; omitted arguments keep their values.",
-            # Without an id it changes no other memory; given topics and times replace those of the same text.
+            # Without an id it rewrites no other memory: a superseded one keeps its text. Given topics and times replace
+            # those of the same text.
             effect="adds",
         ),
         _tool(
