@@ -76,7 +76,11 @@ def watch(kind: type[sqlite3.Connection]) -> None:
 
     def __del__(self: Any) -> None:
         if is_open(self):
-            warnings.warn(f"{self.opener} did not close {self!r}", ResourceWarning, source=self, stacklevel=2)
+            try:
+                warnings.warn(f"{self.opener} did not close {self!r}", ResourceWarning, source=self, stacklevel=2)
+            finally:
+                # This method stands in the place of sqlite3's own, by which Python 3.13 and newer closes the file.
+                sqlite3.Connection.close(self)
 
     kind.__init__, kind.__del__ = __init__, __del__  # type: ignore[attr-defined, method-assign]
 

@@ -6,6 +6,7 @@ Searches load it: nothing large is imported here.
 from __future__ import annotations
 
 import errno
+import gc
 import msvcrt
 import os
 import stat
@@ -175,6 +176,8 @@ def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> N
     except PermissionError:
         if not os.path.isfile(target):
             raise
+        # An interrupted call may have left the target open in a reference cycle.
+        gc.collect()
         aside = f"{os.fspath(target)}.{os.urandom(4).hex()}{_OLD}"
         os.replace(target, aside)
         try:
