@@ -28,7 +28,7 @@ from septet.search.federated import (
     query_notes,
     total_of,
 )
-from septet.search.merge import completed, facets_of_all, merged, with_graph
+from septet.search.merge import completed, facets_of_all, merged, with_graph, with_order
 from septet.tiers.protocol import SearchAgain, Tier, TierCandidates, TierLost
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     for answer in answers:
         if answer.with_vectors:
             mode = "hybrid"
-        if answer.guesses:
-            misspelt = True
+        misspelt = misspelt or bool(answer.guesses)
     feedback = search.feedback()
     weights = weights_of(plan.profile, mode, feedback).values if feedback else plan.profile.weights[mode]
     pool = answers[0].pool
@@ -241,6 +240,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
+    ranking = with_order(plan, ranking, weights) if "said_at" in ranking.pool.columns else ranking
     memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
