@@ -121,6 +121,33 @@ def test_a_newer_message_goes_before_the_one_whose_fact_it_changes():
             assert memory.search(query).ids == results.ids
 
 
+def test_a_summary_finds_an_answer_by_the_message_that_it_answers(vault):
+    vault.add(id="late", title="Two months of rent.", attrs={"role": "assistant"}, created_at=1.7e9 - 7_200)
+    answer = "Two months of rent, the lease says."
+    vault.add(
+        id="asked", title="What is the deposit of the flat in Porto?", attrs={"role": "user"}, created_at=1.7e9 + 8
+    )
+    vault.add(id="answer", title=answer, description=answer, attrs={"role": "assistant"}, created_at=1.7e9 + 20)
+    query = "give me a summary of the deposit of the flat in Porto and its lease"
+    hits = {hit.id: hit for hit in vault.search(query)}
+    assert hits["answer"].signals["answered"] > 1 and hits["asked"].signals["answered"] == 0.5
+    plain = {"extends": "conversation", "factors": {"answered": {"const": 1}}}
+    alone = {hit.id: hit.score for hit in vault.search(query, profile=plain)}
+    assert hits["answer"].score == pytest.approx((alone["answer"] + alone["asked"]) / 2)
+    assert hits["asked"].score == pytest.approx(alone["asked"] / 2)
+    assert {hit.signals["answered"] for hit in vault.search("deposit of the flat in Porto")} == {None}
+    vault.delete("asked")
+    assert {hit.signals["answered"] for hit in vault.search("a summary of the deposit")} <= {None, 0.5}
+
+
+def test_an_order_of_what_was_brought_up_counts_answers_less(vault):
+    hits = vault.search("list the order in which I brought up the lease of the flat in Porto")
+    assert {hit.id: hit.signals["role"] for hit in hits if hit.id in ("user-1", "answer-1")} == {
+        "user-1": 1,
+        "answer-1": pytest.approx(0.16),
+    }
+
+
 DAY = 86_400
 #: 15 July 2026, a Wednesday, 10:00 UTC.
 ASKED = 1_784_109_600

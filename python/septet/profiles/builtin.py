@@ -194,6 +194,8 @@ CONVERSATION = SEPTET._with(
         "role": Col.known(col="role"),
         "span": _preferring("span", _OUTSIDE),
         "order": _preferring("order", CLOSE),
+        # The mean of an answer's score and of that of its question.
+        "answered": _preferring("answered", 0.5),
     },
     facts=Facts.known(roles={"user": 1.0, "assistant": 0.4}),
 )

@@ -28,7 +28,7 @@ from septet.search.federated import (
     query_notes,
     total_of,
 )
-from septet.search.merge import completed, facets_of_all, merged, with_graph, with_order
+from septet.search.merge import completed, facets_of_all, merged, with_graph
 from septet.tiers.protocol import SearchAgain, Tier, TierCandidates, TierLost
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
-    ranking = with_order(plan, ranking, weights) if "said_at" in ranking.pool.columns else ranking
+    ranking = _with_turns(plan, ranking, weights) if "speaker" in ranking.pool.columns else ranking
     memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
@@ -270,6 +270,13 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         best, turned = turned_to(page, result.best, result.keys, result.memories)
         result = result._replace(best=best, keys=turned)
     return result
+
+
+def _with_turns(plan: SearchPlan, first: Ranking, weights: Mapping[str, float]) -> Ranking:
+    # Imported here: few queries compare messages.
+    from septet.search.turns import with_turns
+
+    return with_turns(plan, first, weights)
 
 
 def _guesses(answers: Sequence[TierCandidates]) -> Mapping[str, str]:
