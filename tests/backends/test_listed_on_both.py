@@ -176,3 +176,26 @@ def test_roles_and_instructions_rank_messages_alike(both):
         assert [hit.signals for hit in remote] == [pytest.approx(hit.signals) for hit in local]
         assert [(hit.id, pytest.approx(hit.score, abs=1e-9)) for hit in remote] == [(h.id, h.score) for h in local]
         assert {hit.signals["role"] for hit in local} >= {1.0, 0.4}
+
+
+def test_times_of_questions_rank_messages_alike(both):
+    day = 86_400
+    messages = [
+        ("user", "The lease of the flat begins in May.", 1.0),
+        ("assistant", "Sign it before.", 90.0),
+        ("user", "The lease of the flat ends in June.", 40.0 * day),
+        ("user", "The lease of the flat is lost.", 41.0 * day),
+    ]
+    for vault in both:
+        for at, (role, text, time) in enumerate(messages):
+            vault.add(id=f"m{at}", title=text[:80], description=text, attrs={"role": role}, created_at=time)
+    for query, signal, best in (
+        ("what was said of the lease of the flat on February 10, 1970", "span", "m2"),
+        ("what was said first of the lease of the flat", "order", "m0"),
+        ("what was said most recently of the lease of the flat", "order", "m3"),
+        ("a summary of the lease of the flat before", "answered", "m1"),
+    ):
+        local, remote = (vault.search(query, profile="conversation") for vault in both)
+        assert [hit.signals for hit in remote] == [pytest.approx(hit.signals) for hit in local]
+        assert [(hit.id, pytest.approx(hit.score, abs=1e-9)) for hit in remote] == [(h.id, h.score) for h in local]
+        assert max(local, key=lambda hit: hit.signals[signal]).id == best

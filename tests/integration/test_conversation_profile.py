@@ -119,3 +119,120 @@ def test_a_newer_message_goes_before_the_one_whose_fact_it_changes():
         assert vault.explain(query, "new").found
         with Federation({"a": vault}, profile="conversation") as memory:
             assert memory.search(query).ids == results.ids
+
+
+def test_a_summary_finds_an_answer_by_the_message_that_it_answers(vault):
+    vault.add(id="late", title="Two months of rent.", attrs={"role": "assistant"}, created_at=1.7e9 - 7_200)
+    answer = "Two months of rent, the lease says."
+    vault.add(
+        id="asked", title="What is the deposit of the flat in Porto?", attrs={"role": "user"}, created_at=1.7e9 + 8
+    )
+    vault.add(id="answer", title=answer, description=answer, attrs={"role": "assistant"}, created_at=1.7e9 + 20)
+    query = "give me a summary of the deposit of the flat in Porto and its lease"
+    hits = {hit.id: hit for hit in vault.search(query)}
+    assert hits["answer"].signals["answered"] > 1 and hits["asked"].signals["answered"] == 0.5
+    plain = {"extends": "conversation", "factors": {"answered": {"const": 1}}}
+    alone = {hit.id: hit.score for hit in vault.search(query, profile=plain)}
+    assert hits["answer"].score == pytest.approx((alone["answer"] + alone["asked"]) / 2)
+    assert hits["asked"].score == pytest.approx(alone["asked"] / 2)
+    assert {hit.signals["answered"] for hit in vault.search("deposit of the flat in Porto")} == {None}
+    vault.delete("asked")
+    assert {hit.signals["answered"] for hit in vault.search("a summary of the deposit")} <= {None, 0.5}
+
+
+def test_an_order_of_what_was_brought_up_counts_answers_less(vault):
+    hits = vault.search("list the order in which I brought up the lease of the flat in Porto")
+    assert {hit.id: hit.signals["role"] for hit in hits if hit.id in ("user-1", "answer-1")} == {
+        "user-1": 1,
+        "answer-1": pytest.approx(0.16),
+    }
+
+
+DAY = 86_400
+#: 15 July 2026, a Wednesday, 10:00 UTC.
+ASKED = 1_784_109_600
+FLATS = [
+    ("june", "user", "We viewed a flat in Elm Street with three rooms.", ASKED - 20 * DAY),
+    ("friday", "user", "We viewed a flat in Harbour Road with three rooms.", ASKED - 5 * DAY),
+    ("now", "user", "We viewed a flat in Mill Lane with three rooms.", ASKED - DAY),
+    ("dated", "user", "The agent shows the flat with three rooms on June 25.", ASKED - 30 * DAY),
+]
+
+
+@pytest.fixture
+def dated():
+    with Vault(":memory:", profile="conversation", clock=lambda: ASKED) as vault:
+        for name, role, text, at in FLATS:
+            vault.add(id=name, title=text[:80], description=text, attrs={"role": role}, created_at=at)
+        yield vault
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("which flat with three rooms did we view last week", "friday"),
+        ("which flat with three rooms did we view yesterday", "now"),
+        ("which flat with three rooms did we view in June", "june"),
+        ("which flat with three rooms did we view since Monday", "now"),
+        ("which flat with three rooms did we view on June 25", "dated"),
+    ],
+)
+def test_what_was_said_at_the_time_of_the_question_comes_first(dated, query, best):
+    results = dated.search(query)
+    assert results[0].id == best and len(results) == len(FLATS), "a time prefers and drops nothing"
+    assert {hit.id: hit.signals["span"] for hit in results}[best] == 1
+    assert min(hit.breakdown["span"] for hit in results) < 0
+    assert dated.explain(query, best).rank == 1
+
+
+def test_a_time_of_which_nothing_is_known_changes_nothing(dated):
+    plain = dated.search("which flat with three rooms did we view")
+    timed = dated.search("which flat with three rooms did we view in December 2019")
+    assert {hit.signals["span"] for hit in timed} == {None}
+    assert timed.ids == plain.ids
+
+
+def test_a_date_that_is_in_texts_alone_is_left_to_its_words(dated):
+    dated.delete("june")
+    hits = dated.search("which flat with three rooms did we view on June 25")
+    assert hits[0].id == "dated" and {hit.signals["span"] for hit in hits} == {None}
+
+
+def test_the_time_of_a_fact_is_when_it_began_to_hold(dated):
+    text = "We viewed a flat in Castle Square with three rooms."
+    dated.add(
+        id="told-late", title=text, description=text, attrs={"role": "user"}, created_at=ASKED, valid_from=ASKED - DAY
+    )
+    hits = {hit.id: hit for hit in dated.search("which flat with three rooms did we view yesterday")}
+    assert hits["told-late"].signals["span"] == 1
+
+
+def test_times_count_from_as_of(dated):
+    query = "which flat with three rooms did we view yesterday"
+    assert dated.search(query, as_of=ASKED - 4 * DAY).ids[0] == "friday"
+
+
+def test_the_first_and_the_latest_of_the_best_come_first(dated):
+    dated.delete("dated")
+    for query, best in (
+        ("which flat with three rooms did we view first", "june"),
+        ("which flat with three rooms did we view most recently", "now"),
+    ):
+        results = dated.search(query)
+        assert results[0].id == best and len(results) == 3
+        assert [hit.signals["order"] for hit in results] == [1, 0.6, 0.6]
+        assert dated.search(query, limit=1).ids == [best] == dated.search(query, group_by="parent", limit=1).ids
+        assert results.ids == [*dated.search(query, limit=2).ids, *dated.search(query, limit=2, offset=2).ids]
+    assert {hit.signals["order"] for hit in dated.search("flat with three rooms")} == {None}
+
+
+def test_times_of_other_profiles_are_words(dated):
+    assert "span" not in dated.search("which flat did we view yesterday", profile="septet")[0].signals
+
+
+def test_tiers_share_the_times_of_a_question(dated):
+    with Vault(":memory:", clock=lambda: ASKED) as other:
+        other.add(id="older", title="We viewed a flat in Oak Row with three rooms.", created_at=ASKED - 40 * DAY)
+        with Federation({"a": dated, "b": other}, profile="conversation", clock=lambda: ASKED) as federation:
+            assert federation.search("which flat with three rooms did we view first").ids[0] == "older"
+            assert federation.search("which flat with three rooms did we view last week").ids[0] == "friday"

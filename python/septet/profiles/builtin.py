@@ -170,15 +170,33 @@ SEPTET = Profile.known(
 CONTEXT_CUT = 0.5
 
 _INSTRUCTION = 0.17
+#: Share of the score outside the span of time that a question names.
+_OUTSIDE = 0.5
+#: Share of the best score from which messages are compared if a question asks for the first or the latest, and of
+#: their score that the others keep.
+CLOSE = 0.6
+
+
+def _preferring(column: str, share: float) -> Linear:
+    """Return a factor of 1 where a column is 1, and of a share where it is 0."""
+    return Linear.known(linear=Col.known(col=column), times=1 - share, plus=share)
+
 
 CONVERSATION = SEPTET._with(
     name="conversation",
     description="The profile septet for messages with a role: those of a user count more than those of an assistant, "
-    "and requests find standing instructions.",
+    "requests find standing instructions, and questions that name a time what was said then.",
     text=SEPTET.text._with(conversation=True),
     signals={**SEPTET.signals, "instruction": Col.known(col="instruction")},
     weights={row: {**weights, "instruction": _INSTRUCTION} for row, weights in SEPTET.weights.items()},
-    factors={**SEPTET.factors, "role": Col.known(col="role")},
+    factors={
+        **SEPTET.factors,
+        "role": Col.known(col="role"),
+        "span": _preferring("span", _OUTSIDE),
+        "order": _preferring("order", CLOSE),
+        # The mean of an answer's score and of that of its question.
+        "answered": _preferring("answered", 0.5),
+    },
     facts=Facts.known(roles={"user": 1.0, "assistant": 0.4}),
 )
 

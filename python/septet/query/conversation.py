@@ -67,6 +67,11 @@ def is_summary(query: str) -> bool:
     return _SUMMARIES.search(query[:MOST_QUERY_CHARS]) is not None
 
 
+def is_listing(query: str) -> bool:
+    """Return True if a query asks for a summary or an order of what was talked about."""
+    return _LISTING.search(query[:MOST_QUERY_CHARS]) is not None
+
+
 def is_instruction(text: str) -> bool:
     """Return True if a text has a standing instruction or a preference: `always …`, `I prefer …`, `from now on …`."""
     lower = text[:MOST_CHARS].lower()

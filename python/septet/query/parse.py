@@ -101,8 +101,9 @@ def parse(text: str, rules: TextRules) -> TextQuery:
     drop, whole = rules.dropped, text
     if rules.conversation:
         from septet.query.conversation import topic_of
+        from septet.query.times import without_spans
 
-        text = topic_of(text)
+        text = without_spans(topic_of(text))
     if rules.match == "cascade":
         words, cut, phrase, vague = cascade_words(text, drop, rules.max_terms)
         steps = _cascade(words, rules.min_terms)

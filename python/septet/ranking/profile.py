@@ -40,11 +40,13 @@ if TYPE_CHECKING:
 #: A profile's set of weights: ``text`` without vectors, ``hybrid`` with them.
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
+#: Columns that need texts, roles or times of candidates.
+ENTRY_COLUMNS = frozenset({"role", "instruction", "span", "order", "answered"})
 #: Columns for a profile's expressions, filled by legs, corpus scores and facts. Further columns are times, ages, and
 #: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.pool`).
-COLUMNS = frozenset(
-    {"bm25", "title", "trigram", "tfidf", "feedback", "cosine", "path", "severity", "decay", "tags", "domain", "graph"}
-) | {"role", "instruction"}
+COLUMNS = ENTRY_COLUMNS.union(
+    "bm25 title trigram tfidf feedback cosine path severity decay tags domain graph".split(),
+)
 
 #: Columns that need the corpus.
 CORPUS_COLUMNS = frozenset({"bm25", "tfidf", "trigram", "feedback", "cosine"})
@@ -107,7 +109,8 @@ class TextRules(Checked):
         snippet_chars: maximum characters of the snippet.
         typos: guess corrections of unknown words, with a note; they are searched for if nothing else matches.
         conversation: questions are about a conversation: phrases that ask for a summary or an order of it are no words
-            of the query, and requests fill the column ``instruction``.
+            of the query, nor are times that count from now; requests fill the column ``instruction``, and times
+            ``span`` and ``order``, and summaries ``answered``.
         k1: saturation of repeated words: near 0, one occurrence counts as much as many.
         b: normalization by text length, from 0, none, to 1, full.
     """
@@ -324,8 +327,8 @@ class Profile(Checked):
 
     @cached_property
     def reads_entries(self) -> bool:
-        """True if ranking needs texts or roles of candidates."""
-        return not self.columns.isdisjoint(("role", "instruction"))
+        """True if ranking needs texts, roles or times of candidates."""
+        return not self.columns.isdisjoint(ENTRY_COLUMNS)
 
     @cached_property
     def estimated(self) -> tuple[str, ...]:

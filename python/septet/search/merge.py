@@ -19,6 +19,7 @@ from septet.tiers.protocol import Neighbours
 
 if TYPE_CHECKING:
     from septet.model.pages import Facets
+    from septet.ranking.pool import Candidate
 
 
 def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
@@ -91,17 +92,24 @@ def _with_attrs(search: FederatedSearch, pool: Pool, paths: Mapping[str, Sequenc
 def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool:
     """Return the candidates with the columns that are read from entries, NaN where a tier does not answer.
 
-    ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary. ``instruction`` is 1 for a
-    standing instruction, for requests only.
+    ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary, and its square if it asks for the
+    order in which things were brought up. ``instruction`` is 1 for a standing instruction, for requests only. ``span``
+    is 1 for entries of the time that the query names, if there are any. Where messages are compared
+    (`septet.search.turns`), ``said_at`` is the time of an entry, and ``speaker`` the value of its role.
     """
     # Imported here: most profiles read no entries.
-    from septet.query.conversation import is_instruction, is_request, is_summary
+    from septet.query.conversation import is_instruction, is_listing, is_request, is_summary
+    from septet.query.times import asked_order, asked_spans
 
-    asks = plan.profile.text.conversation
-    wants_help, roles = asks and is_request(plan.query.text), plan.profile.facts.roles
-    if asks and is_summary(plan.query.text):
-        roles = {}
-    columns = {name: np.full(len(pool), np.nan) for name in ("role", "instruction") if wants_help or name == "role"}
+    text, asks, speakers = plan.query.text, plan.profile.text.conversation, plan.profile.facts.roles
+    wants_help, sums_up = asks and is_request(text), asks and is_summary(text)
+    roles = {} if sums_up else speakers
+    if not sums_up and asks and is_listing(text):
+        roles = {role: value * value for role, value in speakers.items()}
+    spans = asked_spans(text, plan.now) if asks and "span" in plan.profile.columns else []
+    compares = sums_up or (asks and asked_order(text) is not None)
+    wanted = {"role": True, "instruction": wants_help, "span": spans, "said_at": spans or compares, "speaker": compares}
+    columns = {name: np.full(len(pool), np.nan) for name, is_wanted in wanted.items() if is_wanted}
     tiers, rows = np.array(pool.tiers, dtype=np.int64), np.array(pool.rows, dtype=np.int64)
     for answer in search.answers:
         positions = np.flatnonzero(tiers == answer.place)
@@ -110,15 +118,34 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         if entries is None:
             continue
         # Messages share few attrs.
-        values = {attrs: roles.get(role_of(attrs), np.nan) for attrs in {entry.attrs_json for entry in entries}}
+        names = {attrs: role_of(attrs) for attrs in {entry.attrs_json for entry in entries}}
+        values = {attrs: roles.get(name, np.nan) for attrs, name in names.items()}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
+        if compares:
+            columns["speaker"][positions] = [speakers.get(names[entry.attrs_json], np.nan) for entry in entries]
         if wants_help:
             # Instructions are of the role that counts most; others answer.
             most = max(roles.values(), default=0.0)
             columns["instruction"][positions] = [
                 not values[entry.attrs_json] < most and is_instruction(entry.description) for entry in entries
             ]
+        if "said_at" in columns:
+            columns["said_at"][positions] = [_said_at(entry) for entry in entries]
+        if spans:
+            dates = [span.names for span in spans if span.names is not None]
+            columns["span"][positions] = [
+                any(date.search(entry.description or entry.title) is not None for date in dates) for entry in entries
+            ]
+    if spans:
+        said_at = columns["said_at"]
+        inside = np.any([(span.begins <= said_at) & (said_at < span.ends) for span in spans], axis=0)
+        # A date that is in texts alone is left to its words.
+        columns["span"] = np.maximum(columns["span"], inside) if inside.any() else np.full(len(pool), np.nan)
     return pool.with_columns(columns)
+
+
+def _said_at(entry: Candidate) -> float:
+    return entry.created_at if entry.valid_from is None else entry.valid_from
 
 
 def _by_path(search: FederatedSearch, pool: Pool) -> Pool:

@@ -218,8 +218,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
     for answer in answers:
         if answer.with_vectors:
             mode = "hybrid"
-        if answer.guesses:
-            misspelt = True
+        misspelt = misspelt or bool(answer.guesses)
     feedback = search.feedback()
     weights = weights_of(plan.profile, mode, feedback).values if feedback else plan.profile.weights[mode]
     pool = answers[0].pool
@@ -241,6 +240,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
+    ranking = _with_turns(plan, ranking, weights) if "speaker" in ranking.pool.columns else ranking
     memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:
@@ -270,6 +270,13 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
         best, turned = turned_to(page, result.best, result.keys, result.memories)
         result = result._replace(best=best, keys=turned)
     return result
+
+
+def _with_turns(plan: SearchPlan, first: Ranking, weights: Mapping[str, float]) -> Ranking:
+    # Imported here: few queries compare messages.
+    from septet.search.turns import with_turns
+
+    return with_turns(plan, first, weights)
 
 
 def _guesses(answers: Sequence[TierCandidates]) -> Mapping[str, str]:
