@@ -927,6 +927,8 @@ class Encoder:
         """
     def hidden(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
         """Return the vectors ``(t, d)`` of all tokens after the last layer, for a head; see `encode`."""
+    def hidden_first(self, words: _Singles, lengths: _Integers, *, threads: int = 1) -> _Singles:
+        """Return the vector ``(n, d)`` of each text's first token after the last layer; see `encode`."""
 
 def code_weights(weight: _Singles) -> tuple[NDArray[np.int8], _Singles]:
     """Return codes ``(n, k)``, -127 to 127, and scales ``(n, k / 32)`` of a weight; a ValueError for another ``k``."""

@@ -112,6 +112,17 @@ def test_int8_is_near_the_twin_at_every_level_whatever_stands_beside_a_text(
     np.testing.assert_array_equal(encode(encoder, w, texts[-1:]), vectors[-1:])
 
 
+@pytest.mark.parametrize("kernel", _core.kernels())
+@given(seed=st.integers(0, 2**16), layers=st.integers(0, 2), coded=st.booleans(), texts=texts_of)
+def test_first_tokens_alone_are_those_among_all_tokens_to_the_last_bit(kernel, seed, layers, coded, texts):
+    w = model(seed, 64, 96, 2)
+    encoder = encoder_of(w, layers, 2, kernel, coded=coded)
+    lengths = np.array([len(text) for text in texts], np.int64)
+    words = w["embeddings.word_embeddings.weight"][np.concatenate([np.array(t, np.int64) for t in texts])]
+    firsts = encoder.hidden_first(words, lengths, threads=2)
+    np.testing.assert_array_equal(firsts, encoder.hidden(words, lengths)[np.cumsum(lengths) - lengths])
+
+
 def test_levels_of_avx_agree_to_the_last_bit():
     w = model(7, 96, 160, 2)
     texts = [[1, 2, 3], list(range(WORDS)), [5] * POSITIONS]

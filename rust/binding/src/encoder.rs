@@ -125,6 +125,20 @@ impl Encoder {
         let rows = py.detach(|| self.0.hidden(words, &lengths, threads))?;
         Ok(array(py, rows).reshape([words.n(), self.0.d()])?)
     }
+
+    /// Return the vector `(n, d)` of each text's first token after the last layer.
+    #[pyo3(signature = (words, lengths, *, threads=1))]
+    fn hidden_first<'py>(
+        &self,
+        words: Matrix<'py, f32>,
+        lengths: Vector<'py, i64>,
+        threads: i64,
+    ) -> Result<Bound<'py, PyArray2<f32>>> {
+        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
+        let (py, words) = (words.py(), words.rows()?);
+        let rows = py.detach(|| self.0.hidden_first(words, &lengths, threads))?;
+        Ok(array(py, rows).reshape([lengths.len(), self.0.d()])?)
+    }
 }
 
 fn lengths_of(lengths: &Vector<'_, i64>) -> Result<Vec<usize>> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,9 +66,6 @@ class Head(ABC):
     def scores(self, query: str, texts: Sequence[str], *, threads: int) -> NDArray[np.float64]:
         """Return the score ``(n,)`` of each text, higher is better."""
 
-    def _hidden(self, words: Vectors, lengths: Sequence[int], threads: int) -> Vectors:
-        return self._encoder.hidden(words, np.array(lengths, np.int64), threads=threads)
-
     def _cut(self, text: str) -> str:
         # The tokenizer refuses lone surrogates, which are not characters.
         return text[: self._chars].encode("utf-8", "replace").decode("utf-8")
@@ -96,8 +93,8 @@ class CrossEncoder(Head):
             second = np.fromiter(chain.from_iterable(e.type_ids for e in encodings), np.int64) == 1
             words[second] += self._second
         lengths = [len(encoding.ids) for encoding in encodings]
-        hidden = self._hidden(words, lengths, threads)
-        return np.array([self._logit(hidden[start]) for start in accumulate(lengths[:-1], initial=0)])
+        firsts = self._encoder.hidden_first(words, np.array(lengths, np.int64), threads=threads)
+        return np.array([self._logit(first) for first in firsts])
 
     def _logit(self, first: Vectors) -> float:
         # A row at a time: a product of several differs in the last bits by their number.
@@ -136,10 +133,11 @@ class LateInteraction(Head):
         ids = [self._ids(query, 0), *(self._ids(text, 1) for text in texts)]
         words = self._weights.words(np.fromiter(chain.from_iterable(ids), np.int64))
         lengths = [len(sequence) for sequence in ids]
-        query_hidden, *hidden = np.split(self._hidden(words, lengths, threads), np.cumsum(lengths)[:-1])
+        rows = self._encoder.hidden(words, np.array(lengths, np.int64), threads=threads)
+        query_hidden, *hidden = np.split(rows, np.cumsum(lengths)[:-1])
         query_vectors = self._projected(query_hidden)
-        kept = (self._projected(rows[self._kept(sequence)]) for rows, sequence in zip(hidden, ids[1:]))
-        return np.array([float((query_vectors @ rows.T).max(axis=1).sum(dtype=np.float64)) for rows in kept])
+        kept = (self._projected(tokens[self._kept(sequence)]) for tokens, sequence in zip(hidden, ids[1:]))
+        return np.array([float((query_vectors @ tokens.T).max(axis=1).sum(dtype=np.float64)) for tokens in kept])
 
     def _projected(self, hidden: Vectors) -> Vectors:
         vectors = hidden @ self._projection.T

@@ -44,10 +44,10 @@ impl Token {
         unsafe { activate(values, activation) }
     }
 
-    /// As `Kernel::softmax`.
-    pub(super) fn softmax(self, row: &mut [f32], scale: f32) {
+    /// As `Kernel::exps`.
+    pub(super) fn exps(self, lines: &mut [Line], scale: f32) -> Line {
         // SAFETY: a token exists only where the features were detected.
-        unsafe { softmax(row, scale) }
+        unsafe { exps(lines, scale) }
     }
 
     /// As `Kernel::normalise`.
@@ -97,8 +97,8 @@ fn activate(values: &mut [f32], activation: Activation) {
 }
 
 #[target_feature(enable = "avx512f,avx2,fma")]
-fn softmax(row: &mut [f32], scale: f32) {
-    pointwise::softmax_in_lanes(row, scale);
+fn exps(lines: &mut [Line], scale: f32) -> Line {
+    pointwise::exps_in_lanes(lines, scale)
 }
 
 #[target_feature(enable = "avx512f,avx2,fma")]

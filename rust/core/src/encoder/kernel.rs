@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::plain;
-use super::pointwise::{Activation, Norm, activate_in_lanes, normalise_in_lanes, softmax_in_lanes};
+use super::pointwise::{Activation, Norm, activate_in_lanes, exps_in_lanes, normalise_in_lanes};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 #[cfg(target_arch = "x86_64")]
@@ -73,14 +73,15 @@ impl Kernel {
         }
     }
 
-    /// Replace a row by the softmax of `scale` times the row.
-    pub(super) fn softmax(self, row: &mut [f32], scale: f32) {
+    /// Replace the numbers of each column by those that the softmax of `scale` times the column is a multiple of, at
+    /// most 1, and return the columns' sums.
+    pub(super) fn exps(self, lines: &mut [Line], scale: f32) -> Line {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(token) => token.softmax(row, scale),
+            Self::Avx512(token) => token.exps(lines, scale),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(token) => token.softmax(row, scale),
-            Self::Plain => softmax_in_lanes(row, scale),
+            Self::Avx2(token) => token.exps(lines, scale),
+            Self::Plain => exps_in_lanes(lines, scale),
         }
     }
 

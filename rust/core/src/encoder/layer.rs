@@ -1,8 +1,9 @@
 //! One layer: attention within each text, then the two halves that treat each token alone.
 
 use super::kernel::Kernel;
+use super::line::{Line, WIDTH};
 use super::map::{Kernels, Left, Linear, Map};
-use super::matrix::{Panels, Strips, View, multiply};
+use super::matrix::{Panels, Strips, View};
 use super::pointwise::{Activation, Norm};
 use crate::error::{Error, Result};
 use crate::vectors::Rows;
@@ -58,10 +59,13 @@ pub(super) struct Scratch {
 
 #[derive(Default)]
 struct Heads {
-    strips: Strips,
-    keys: Panels,
-    values: Panels,
-    scores: Vec<f32>,
+    queries: Panels,
+    keys: Strips,
+    values: Strips,
+    /// A line for each key, with 32 queries.
+    scores: Vec<Line>,
+    /// A line for each component of their results.
+    results: Vec<Line>,
 }
 
 impl Norm {
@@ -88,21 +92,25 @@ impl Layer {
         })
     }
 
-    /// Replace the tokens' vectors `(t, d)` of texts of these lengths by those after this layer.
-    pub(super) fn run(&self, common: Common, x: &mut [f32], lengths: &[usize], scratch: &mut Scratch) {
+    /// Replace the tokens' vectors `(t, d)` of texts of these lengths by those after this layer; with `first`, by those
+    /// of each text's first token alone, `(n, d)`.
+    pub(super) fn run(&self, common: Common, x: &mut Vec<f32>, lengths: &[usize], first: bool, scratch: &mut Scratch) {
         let Common { kernel, d, .. } = common;
         let t = x.len() / d;
         let Scratch { left, mixed, gathered, wide, heads } = scratch;
 
         mixed.resize(t * 3 * d, 0.0);
         self.attention.write(kernel, View { data: x, stride: d, m: t, k: d }, left, mixed);
+        let t = if first { lengths.len() } else { t };
         gathered.resize(t * d, 0.0);
-        let mut start = 0;
+        let (mut from, mut to) = (0, 0);
         for &length in lengths {
-            let text = start..start + length;
-            heads.attend(common, &mixed[text.start * 3 * d..text.end * 3 * d], &mut gathered[start * d..text.end * d]);
-            start = text.end;
+            let kept = if first { 1 } else { length };
+            heads.attend(common, &mixed[from * 3 * d..][..length * 3 * d], &mut gathered[to * d..][..kept * d]);
+            x.copy_within(from * d..(from + kept) * d, to * d);
+            (from, to) = (from + length, to + kept);
         }
+        x.truncate(t * d);
         self.output.add(kernel, View { data: gathered, stride: d, m: t, k: d }, left, x);
         x.chunks_exact_mut(d).for_each(|row| kernel.normalise(row, &self.attention_norm));
 
@@ -116,26 +124,34 @@ impl Layer {
 }
 
 impl Heads {
-    /// Write the attention `(t, d)` of one text, of whose tokens `mixed (t, 3d)` holds queries, keys and values.
+    /// Write the attention `(q, d)` of the first `q` tokens of one text, of whose tokens `mixed (t, 3d)` holds queries,
+    /// keys and values.
+    ///
+    /// Queries are columns throughout, so that a softmax is vertical, and the second product reads what the first one
+    /// wrote. A result is divided by its softmax's sum at the end.
     fn attend(&mut self, common: Common, mixed: &[f32], out: &mut [f32]) {
         let Common { kernel, d, heads, .. } = common;
-        let (t, size) = (out.len() / d, d / heads);
+        let (t, size) = (mixed.len() / (3 * d), d / heads);
         let scale = 1.0 / (size as f32).sqrt();
-        let part = |from: usize| View { data: &mixed[from..], stride: 3 * d, m: t, k: size };
-        self.scores.resize(t * t, 0.0);
+        let part = |from: usize, m: usize| View { data: &mixed[from..], stride: 3 * d, m, k: size };
+        self.scores.resize(t, Line::ZERO);
+        self.results.resize(size, Line::ZERO);
+        let Self { queries, keys, values, scores, results } = self;
         for first in (0..d).step_by(size) {
-            self.keys.fill_transposed(part(d + first));
-            self.values.fill(part(2 * d + first));
-            self.strips.fill(part(first), kernel);
-            let scores = &mut self.scores;
-            multiply(kernel, &self.strips, &self.keys, |row, column, values| {
-                scores[row * t + column..][..values.len()].copy_from_slice(values);
-            });
-            scores.chunks_exact_mut(t).for_each(|row| kernel.softmax(row, scale));
-            self.strips.fill(View { data: scores, stride: t, m: t, k: t }, kernel);
-            multiply(kernel, &self.strips, &self.values, |row, column, values| {
-                out[row * d + first + column..][..values.len()].copy_from_slice(values);
-            });
+            queries.fill_transposed(part(first, out.len() / d));
+            keys.fill(part(d + first, t), kernel);
+            values.fill_transposed(part(2 * d + first, t), kernel);
+            let rows = out.chunks_mut(WIDTH * d);
+            for ((panel, width), rows) in queries.panels().zip(rows) {
+                keys.multiply(kernel, panel, false, |key, lines| scores[key..][..lines.len()].copy_from_slice(lines));
+                let factors = kernel.exps(scores, scale).0.map(|sum| 1.0 / sum);
+                values.multiply(kernel, scores, false, |at, lines| results[at..][..lines.len()].copy_from_slice(lines));
+                for (lane, row) in rows.chunks_exact_mut(d).enumerate().take(width) {
+                    for (y, line) in row[first..].iter_mut().zip(results.iter()) {
+                        *y = line.0[lane] * factors[lane];
+                    }
+                }
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Panels {
 }
 
 impl Panels {
-    /// The matrix whose columns are the rows of `view`: a weight as it is stored, the keys of an attention.
+    /// The matrix whose columns are the rows of `view`: a weight as it is stored, the queries of an attention.
     pub(super) fn fill_transposed(&mut self, view: View<'_>) {
         self.resize(view.k, view.m);
         for (panel, first) in self.lines.chunks_exact_mut(view.k.max(1)).zip((0..view.m).step_by(WIDTH)) {
@@ -44,15 +44,10 @@ impl Panels {
         }
     }
 
-    /// The matrix whose rows are the rows of `view`: the values of an attention.
-    pub(super) fn fill(&mut self, view: View<'_>) {
-        self.resize(view.m, view.k);
-        for (panel, first) in self.lines.chunks_exact_mut(view.m.max(1)).zip((0..view.k).step_by(WIDTH)) {
-            let width = WIDTH.min(view.k - first);
-            for (i, line) in panel.iter_mut().enumerate() {
-                line.0[..width].copy_from_slice(&view.row(i)[first..first + width]);
-            }
-        }
+    /// The panels, each with the number of its columns that belong to the matrix.
+    pub(super) fn panels(&self) -> impl Iterator<Item = (&[Line], usize)> {
+        let widths = (0..self.n).step_by(WIDTH).map(|first| WIDTH.min(self.n - first));
+        self.lines.chunks_exact(self.k.max(1)).zip(widths)
     }
 
     fn resize(&mut self, k: usize, n: usize) {
@@ -74,11 +69,7 @@ pub(super) struct Strips {
 impl Strips {
     /// Lay out the rows of `view` in strips of equal height, up to one row, as high as the kernel takes.
     pub(super) fn fill(&mut self, view: View<'_>, kernel: Kernel) {
-        let count = view.m.div_ceil(kernel.rows());
-        self.k = view.k;
-        self.edges.clear();
-        self.edges.extend((0..=count).map(|i| i * view.m / count.max(1)));
-        self.data.resize(view.m * view.k, 0.0);
+        self.resize(view.m, view.k, kernel);
         for edge in self.edges.windows(2) {
             let height = edge[1] - edge[0];
             let strip = &mut self.data[edge[0] * view.k..edge[1] * view.k];
@@ -88,6 +79,35 @@ impl Strips {
                 }
             }
         }
+    }
+
+    /// Lay out the transposed of `view` likewise: its columns are the rows.
+    pub(super) fn fill_transposed(&mut self, view: View<'_>, kernel: Kernel) {
+        self.resize(view.k, view.m, kernel);
+        for edge in self.edges.windows(2) {
+            let strip = &mut self.data[edge[0] * view.m..edge[1] * view.m];
+            for (i, column) in strip.chunks_exact_mut((edge[1] - edge[0]).max(1)).enumerate() {
+                column.copy_from_slice(&view.row(i)[edge[0]..edge[1]]);
+            }
+        }
+    }
+
+    /// Multiply by one panel, which `fetch` asks of memory early: hand over the first row of each strip and the lines of its product.
+    pub(super) fn multiply(&self, kernel: Kernel, panel: &[Line], fetch: bool, mut take: impl FnMut(usize, &[Line])) {
+        let mut tile = [Line::ZERO; MOST_ROWS];
+        for edge in self.edges.windows(2) {
+            let tile = &mut tile[..edge[1] - edge[0]];
+            kernel.tile(&self.data[edge[0] * self.k..edge[1] * self.k], panel, fetch && edge[0] == 0, tile);
+            take(edge[0], tile);
+        }
+    }
+
+    fn resize(&mut self, m: usize, k: usize, kernel: Kernel) {
+        let count = m.div_ceil(kernel.rows());
+        self.k = k;
+        self.edges.clear();
+        self.edges.extend((0..=count).map(|i| i * m / count.max(1)));
+        self.data.resize(m * k, 0.0);
     }
 }
 
@@ -100,16 +120,12 @@ impl Strips {
 /// If the inner lengths differ.
 pub(super) fn multiply(kernel: Kernel, a: &Strips, b: &Panels, mut take: impl FnMut(usize, usize, &[f32])) {
     assert_eq!(a.k, b.k);
-    let mut tile = [Line::ZERO; MOST_ROWS];
-    for (panel, first) in b.lines.chunks_exact(b.k.max(1)).zip((0..b.n).step_by(WIDTH)) {
-        let width = WIDTH.min(b.n - first);
-        for edge in a.edges.windows(2) {
-            let tile = &mut tile[..edge[1] - edge[0]];
-            kernel.tile(&a.data[edge[0] * a.k..edge[1] * a.k], panel, edge[0] == 0, tile);
-            for (row, line) in (edge[0]..).zip(tile.iter()) {
+    for ((panel, width), first) in b.panels().zip((0..).step_by(WIDTH)) {
+        a.multiply(kernel, panel, true, |start, lines| {
+            for (row, line) in (start..).zip(lines) {
                 take(row, first, &line.0[..width]);
             }
-        }
+        });
     }
 }
 
@@ -153,13 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_filled_by_rows_is_the_transposed_of_one_filled_by_columns() {
+    fn strips_of_a_transposed_matrix_are_those_of_the_matrix_itself() {
         let data = numbers(40 * 37, 3);
         let turned: Vec<f32> = (0..40 * 37).map(|at| data[at % 37 * 40 + at / 37]).collect();
-        let (mut rows, mut columns) = (Panels::default(), Panels::default());
-        rows.fill(View { data: &data, stride: 40, m: 37, k: 40 });
-        columns.fill_transposed(View { data: &turned, stride: 37, m: 40, k: 37 });
-        assert_eq!((rows.k, rows.n), (37, 40));
-        assert!(rows.lines.iter().zip(&columns.lines).all(|(a, b)| a.0 == b.0));
+        for kernel in Level::available().iter().map(|&level| Kernel::of(level)) {
+            let (mut strips, mut transposed) = (Strips::default(), Strips::default());
+            strips.fill(View { data: &data, stride: 40, m: 37, k: 40 }, kernel);
+            transposed.fill_transposed(View { data: &turned, stride: 37, m: 40, k: 37 }, kernel);
+            assert_eq!((strips.data, strips.edges, strips.k), (transposed.data, transposed.edges, transposed.k));
+        }
     }
 }

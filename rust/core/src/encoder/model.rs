@@ -46,13 +46,15 @@ enum Output {
     Text,
     /// The vectors of its tokens after the last layer.
     Tokens,
+    /// That of its first token.
+    First,
 }
 
 impl Output {
     /// The number of vectors for texts of these lengths.
     fn rows(self, lengths: &[usize]) -> usize {
         match self {
-            Self::Text => lengths.len(),
+            Self::Text | Self::First => lengths.len(),
             Self::Tokens => lengths.iter().sum(),
         }
     }
@@ -117,6 +119,14 @@ impl Encoder {
     /// As [`Encoder::encode`].
     pub fn hidden(&self, words: Rows<'_>, lengths: &[usize], threads: usize) -> Result<Vec<f32>> {
         self.forward(words, lengths, threads, Output::Tokens)
+    }
+
+    /// Return the vector `(n, d)` of each text's first token after the last layer, which computes no other.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn hidden_first(&self, words: Rows<'_>, lengths: &[usize], threads: usize) -> Result<Vec<f32>> {
+        self.forward(words, lengths, threads, Output::First)
     }
 
     fn forward(&self, words: Rows<'_>, lengths: &[usize], threads: usize, output: Output) -> Result<Vec<f32>> {
@@ -188,8 +198,14 @@ impl Encoder {
                 self.common.kernel.normalise(row, &self.norm);
             }
         }
-        for layer in &self.layers {
-            layer.run(self.common, &mut x, group.lengths, scratch);
+        // The last layer leaves out tokens that no caller reads.
+        let alone = match output {
+            Output::First => true,
+            Output::Text => self.pooling == Pooling::First,
+            Output::Tokens => false,
+        } && !self.layers.is_empty();
+        for (i, layer) in (1..).zip(&self.layers) {
+            layer.run(self.common, &mut x, group.lengths, alone && i == self.layers.len(), scratch);
         }
         if matches!(output, Output::Tokens) {
             group.out.copy_from_slice(&x);
@@ -197,8 +213,13 @@ impl Encoder {
         }
         let mut first = 0;
         for (&length, out) in group.lengths.iter().zip(group.out.chunks_exact_mut(d)) {
-            self.pooling.pool(View { data: &x[first * d..], stride: d, m: length, k: d }, out);
-            first += length;
+            let m = if alone { 1 } else { length };
+            let tokens = View { data: &x[first * d..], stride: d, m, k: d };
+            match output {
+                Output::First => out.copy_from_slice(tokens.row(0)),
+                _ => self.pooling.pool(tokens, out),
+            }
+            first += m;
         }
     }
 }

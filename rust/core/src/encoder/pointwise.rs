@@ -1,8 +1,9 @@
-//! Pointwise and row-wise functions: activations, softmax, layer normalisation.
+//! Pointwise and row-wise functions: activations, exponentials of a softmax, layer normalisation.
 //!
 //! The bodies are inlined into every level's file, to be compiled for its instructions. They have no branches, so that
 //! the compiler can turn them into vectors.
 
+use super::line::{Line, WIDTH};
 use crate::error::{Error, Result};
 
 const LANES: usize = 16;
@@ -99,19 +100,28 @@ fn exp(x: f32) -> f32 {
     sum * power
 }
 
+/// Replace each column by `exp(scale (x - most))`, `most` its largest number, and return the sums of the columns.
 #[inline(always)]
-pub(super) fn softmax_in_lanes(row: &mut [f32], scale: f32) {
-    let mut most = [f32::NEG_INFINITY; LANES];
-    let (blocks, rest) = row.as_chunks::<LANES>();
-    for block in blocks {
-        for lane in 0..LANES {
-            most[lane] = if block[lane] > most[lane] { block[lane] } else { most[lane] };
+pub(super) fn exps_in_lanes(lines: &mut [Line], scale: f32) -> Line {
+    let mut sums = Line::ZERO;
+    for first in (0..WIDTH).step_by(LANES) {
+        let part = first..first + LANES;
+        let mut most = [f32::NEG_INFINITY; LANES];
+        for line in lines.iter() {
+            for (most, &x) in most.iter_mut().zip(&line.0[part.clone()]) {
+                *most = if x > *most { x } else { *most };
+            }
         }
+        let mut sum = [0.0_f32; LANES];
+        for line in lines.iter_mut() {
+            for ((x, most), sum) in line.0[part.clone()].iter_mut().zip(&most).zip(&mut sum) {
+                *x = exp((*x - most) * scale);
+                *sum += *x;
+            }
+        }
+        sums.0[part].copy_from_slice(&sum);
     }
-    let most = most.iter().chain(rest).fold(f32::NEG_INFINITY, |a, &b| if b > a { b } else { a });
-    row.iter_mut().for_each(|x| *x = exp((*x - most) * scale));
-    let total = sum(row);
-    row.iter_mut().for_each(|x| *x /= total);
+    sums
 }
 
 #[inline(always)]
@@ -205,19 +215,32 @@ mod tests {
     }
 
     #[test]
-    fn a_softmax_sums_to_one_and_keeps_the_ratios() {
+    fn exponentials_of_a_column_have_the_ratios_and_the_sum_of_a_softmax() {
         for kernel in kernels() {
             for n in [1, 2, 15, 16, 17, 64, 100] {
-                let row: Vec<f32> = (0..n).map(|i| (i as f32 * 1.7).sin() * 40.0).collect();
-                let mut results = row.clone();
-                kernel.softmax(&mut results, 0.25);
-                let top = row.iter().fold(f64::MIN, |a, &b| a.max(f64::from(b)));
-                let exact: Vec<f64> = row.iter().map(|&x| ((f64::from(x) - top) * 0.25).exp()).collect();
-                let total: f64 = exact.iter().sum();
-                for (y, e) in results.iter().zip(&exact) {
-                    assert!((f64::from(*y) - e / total).abs() < 1e-6, "{kernel:?} {n}");
+                let number = |i: usize, lane: usize| ((i * WIDTH + lane) as f32 * 1.7).sin() * 40.0;
+                let mut lines: Vec<Line> = (0..n).map(|i| Line(std::array::from_fn(|lane| number(i, lane)))).collect();
+                let sums = kernel.exps(&mut lines, 0.25);
+                for lane in 0..WIDTH {
+                    let top = (0..n).map(|i| number(i, lane)).fold(f32::MIN, f32::max);
+                    let exact: Vec<f64> = (0..n).map(|i| (f64::from(number(i, lane) - top) * 0.25).exp()).collect();
+                    let total: f64 = exact.iter().sum();
+                    for (line, e) in lines.iter().zip(&exact) {
+                        let share = f64::from(line.0[lane]) / f64::from(sums.0[lane]);
+                        assert!((share - e / total).abs() < 1e-6, "{kernel:?} {n} {lane}");
+                    }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_spoils_its_column_alone() {
+        for kernel in kernels() {
+            let mut lines = [Line([0.5; WIDTH]), Line([0.25; WIDTH])];
+            lines[1].0[7] = f32::NAN;
+            let sums = kernel.exps(&mut lines, 1.0);
+            assert!(sums.0.iter().enumerate().all(|(lane, sum)| sum.is_nan() == (lane == 7)), "{kernel:?}");
         }
     }
 
