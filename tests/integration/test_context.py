@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, QueryError, Vault
+from septet.query import suggesting
+from septet.query.statements import statement_of
 
 NOW = 1.7e9
 WORDS = "payment service review linter commit database always alias pg".split()
@@ -194,6 +196,14 @@ def test_of_entries_that_say_the_same_the_newest_is_taken(vault):
     context = vault.context(query)
     assert {*context.ids} == {"not", "bob"}
     assert "not contradicts it: one denies what the other states" in [item.reason for item in context.left_out]
+
+
+def test_each_of_many_texts_is_read_once_however_many_it_is_compared_with(vault, monkeypatch):
+    read = []
+    monkeypatch.setattr(suggesting, "statement_of", lambda text: read.append(text) or statement_of(text))
+    vault.add_many({"title": f"Server {n} is in room {n}", "tags": ["alias:vega"]} for n in range(30))
+    assert len(vault.context("vega", max_tokens=10_000).items) == 30
+    assert sorted(read) == sorted({*read})
 
 
 def test_a_pin_is_left_out_only_beside_the_same_words(vault):

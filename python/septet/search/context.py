@@ -368,19 +368,18 @@ def _merged(standing: Sequence[Reasoned], matches: Sequence[Reasoned]) -> list[R
 
 def _each_once(items: Sequence[Reasoned]) -> tuple[list[Reasoned], list[LeftOutEntry]]:
     """Return the items that no better one makes needless, and the others."""
-    from septet.search.repeated import needless
+    from septet.search.repeated import ComparedEntry, needless
 
     by_worth = sorted(items, key=lambda item: (item.code == "pinned", *_worth(item.hit)), reverse=True)
-    kept: list[Reasoned] = []
+    kept: list[ComparedEntry] = []
     left_out: list[LeftOutEntry] = []
     for item in by_worth:
-        entry, better = item.hit.entry, (other.hit.entry for other in kept)
-        pinned = item.code == "pinned"
-        reasons = (needless(entry, other, pinned=pinned) for other in better if entry and other)
-        missing = next(filter(None, reasons), None)
+        assert item.hit.entry is not None
+        compared, pinned = ComparedEntry(item.hit.entry), item.code == "pinned"
+        missing = next(filter(None, (needless(compared, other, pinned=pinned) for other in kept)), None)
         if missing is None:
-            kept.append(item)
+            kept.append(compared)
         else:
             left_out.append(missing)
-    ids = {item.hit.id for item in kept}
+    ids = {compared.entry.id for compared in kept}
     return [item for item in items if item.hit.id in ids], left_out

@@ -198,7 +198,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     def _suggested(self, batch: Batch) -> Suggestion:
         """Return the relation of an entry to the stored ones that are most similar by words and by vectors."""
-        from septet.query.suggesting import COMPARED, MOST_SOUGHT, suggested
+        from septet.query.suggesting import COMPARED, MOST_SOUGHT, EntryClaims, suggested
 
         row, now = batch.rows[0], self._clock()
         if not _valid(row, now) or row.parent == row.id:
@@ -209,7 +209,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
             return Suggestion("same", row.id, row.id, 1.0, "the same text")
         if stored is not None:
             # It would be overwritten: no other entry matters.
-            return suggested(row.id, row_entry(row), [stored.to_entry()])
+            return suggested(row.id, EntryClaims(row_entry(row)), [EntryClaims(stored.to_entry())])
         words = searched_text(row.title, row.description, row.context, row.tags)
         answers = [self._worded(words[:MOST_SOUGHT], row.kind, 2 * COMPARED)]
         if batch.vectors or self._embeds():
@@ -221,7 +221,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         for hits in answers:
             alike = [hit for hit in hits if hit.parent == row.parent and not _part(hit)]
             others |= {hit.id: _entry(hit) for hit in alike[:COMPARED]}
-        return suggested(row.id, row_entry(row), others.values())
+        return suggested(row.id, EntryClaims(row_entry(row)), map(EntryClaims, others.values()))
 
     def _superseding(self, batch: Batch, suggestion: Suggestion, call: str) -> str:
         """Follow a suggestion: keep the same entry, supersede a changed one, store others; return the id."""
