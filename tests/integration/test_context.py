@@ -124,33 +124,20 @@ def test_a_match_far_below_the_best_is_left_out(vault):
     assert missing.code == "below" and "far below" in missing.reason
 
 
-@pytest.mark.parametrize("query", ["what is PG", "pg?", "Tune PG, please", "(pg)", "the Post  GRES"])
-def test_a_name_in_the_query_brings_its_entry(vault, query):
-    vault.add(id="db", title="Storage of orders", tags=["alias:pg", "Alias: post gres "])
-    vault.add(id="other", title="Storage of pictures")
-    assert ("db", "alias") in codes(vault.context(query))
+def test_untrusted_entries_take_no_place_of_trusted_pins_and_names(vault):
+    bad = {"trust": "untrusted", "tags": ["always", "alias:vega"]}
+    vault.add_many({"id": f"bad{number}", "title": f"x{number}", **bad} for number in range(150))
+    vault.add(id="pin", title="Run the linter " * 9, tags=["always"])
+    vault.add(id="name", title="Storage of orders " * 9, tags=["alias:vega"])
+    context = vault.context("about vega")
+    assert codes(context) == [("pin", "pinned"), ("name", "alias")] and not context.left_out
 
 
-@pytest.mark.parametrize("query", ["pgx", "p g", "postgres", "upg", "alias"])
-def test_a_name_is_a_whole_word_or_phrase(vault, query):
-    vault.add(id="db", title="Storage of orders", tags=["alias:pg", "alias:post gres"])
-    assert ("db", "alias") not in codes(vault.context(query))
-
-
-@pytest.mark.parametrize(
-    ("name", "query"),
-    [
-        ("C++", "should I write it in c++ or not"),
-        ("プロジェクト", "このプロジェクトについて教えて"),
-        ("Ärzte", "wer sind die ÄRZTE?"),
-        ("k8s-prod", "restart k8s-prod now"),
-    ],
-)
-def test_a_name_may_have_signs_and_any_script(vault, name, query):
-    vault.add(id="it", title="Something else", tags=[f"alias:{name}"])
-    for number in range(80):
-        vault.add(id=f"e{number}", title=f"Note {number} on an alias that is always there")
-    assert ("it", "alias") in codes(vault.context(query))
+def test_more_pins_than_are_considered_are_counted_in_a_note(vault):
+    vault.add_many({"id": f"p{number}", "title": f"Rule {number}", "tags": ["always"]} for number in range(130))
+    context = vault.context("", max_tokens=100_000)
+    assert len(context.items) == 100
+    assert [note.code for note in context.notes] == ["over_budget"] and "130 entries" in context.notes[0].cause
 
 
 def test_pins_and_names_are_found_among_many_texts_with_their_words(vault):
