@@ -109,6 +109,14 @@ def test_facts_may_change_again_and_back(vault, clock):
         assert vault.recall("API port", as_of=2_500 + 1_000 * number).ids == [id]
 
 
+def test_long_texts_that_differ_behind_what_is_read_are_not_the_same(vault):
+    text = " ".join(f"Fact {number} is about thing {number}." for number in range(500))
+    vault.remember(f"{text} The port is 8080.")
+    other = vault.remember(f"{text} The port is 9090.", on_similar="supersede")
+    assert vault.get(other) is not None and vault.count({"kind": "memory"}) == 2
+    assert vault.remember(f"{text}  the port is 9090.", on_similar="suggest").verdict == "same"
+
+
 def test_of_writers_at_once_none_supersedes_what_is_superseded(vault):
     old = vault.remember("The API listens on port 8080")
     texts = [f"The API now listens on port {port}" for port in range(9000, 9012)]

@@ -119,6 +119,7 @@ def _are_two(new: Claim, old: Claim) -> bool:
         or bool(new.names - old.words.keys() and old.names - new.words.keys())
         or bool(new.former and old.former and not new.former & old.former)
         or new.asks != old.asks
+        or new.whole != old.whole
         # Any word may deny or restrict in a language that is not read.
         or (not (new.english or old.english) and _parts(new) != _parts(old))
     )

@@ -90,6 +90,7 @@ class Claim(NamedTuple):
         years: the years of dates by their key, if the text has them.
         text: the text in lower case.
         english: True if a word shows that the text is English.
+        whole: the hash of a text that is read in part; 0 for others.
     """
 
     tokens: tuple[str, ...]
@@ -105,6 +106,7 @@ class Claim(NamedTuple):
     years: dict[str, str]
     text: str
     english: bool
+    whole: int
 
 
 def statement_of(text: str) -> Claim:
@@ -113,7 +115,9 @@ def statement_of(text: str) -> Claim:
     lower = _NOT_BUT.sub(r"rather than \1 but ", _NOT_THAT.sub(" rather than ", lower))
     timed_text, timed = _with_times(lower)
     changes = CHANGES.search(lower) is not None
-    tokens = _TOKEN.findall(timed_text)[:MOST_WORDS]
+    tokens = _TOKEN.findall(timed_text)
+    cut = len(text) > MOST_CHARS or len(tokens) > MOST_WORDS
+    tokens = tokens[:MOST_WORDS]
     read = _ClaimReader(tokens, timed, changes, _names_in(text[:MOST_CHARS]))
     return Claim(
         tuple(tokens),
@@ -129,6 +133,7 @@ def statement_of(text: str) -> Claim:
         read.years,
         lower,
         not ENGLISH.isdisjoint(tokens),
+        hash(" ".join(text.casefold().split())) if cut else 0,
     )
 
 
