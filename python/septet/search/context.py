@@ -12,7 +12,7 @@ from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, TRUSTS
 from septet.notes import DEGRADING, Note
 from septet.profiles.builtin import CONTEXT_CUT, SEPTET
 from septet.query.plan import MOST_QUERY_CHARS
-from septet.search.named import ALIAS_WORD, alias_filter, has_name, names_of, plain
+from septet.search.named import ALIAS_WORD, PIN, alias_filter, has_name, names_of, plain
 from septet.search.run import run
 from septet.search.searchable import Searchable
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from septet.profiles import ProfileLike
     from septet.query.filters import Filter
 
-#: The tag of pins.
-PIN = "always"
 #: The default budget in tokens, and the confidence at which an answer is as likely as not.
 TOKENS, CONFIDENCE = 800, 0.5
 #: Maximum matches that are considered, and that are in a context.

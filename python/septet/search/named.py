@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: The beginning of a tag that has a name of its entry, and its word in the full text.
 ALIAS, ALIAS_WORD = "alias:", "alias"
+#: The tag of pins.
+PIN = "always"
 #: Maximum different words of a query that may begin a name.
 MOST_NAMED_WORDS = 100
 #: Scripts without blanks between words, in which a name may be a part of a run of letters.
@@ -50,6 +52,11 @@ def names_of(hit: Hit) -> list[str]:
     """Return the names of an entry, the longest first; a name has a letter or digit."""
     names = [tag[len(ALIAS) :].strip() for tag in hit.tags if tag[: len(ALIAS)].lower() == ALIAS]
     return sorted((name for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
+
+
+def is_standing(tag: str) -> bool:
+    """Return True for a tag that brings its entry into contexts, whatever its text."""
+    return tag == PIN or tag[: len(ALIAS)].lower() == ALIAS
 
 
 def has_name(text: str, name: str) -> bool:
