@@ -216,6 +216,12 @@ def test_a_statement_is_changed_by_none_that_is_trusted_less(vault):
     assert {*vault.context("Which PostgreSQL does the staging server run?").ids} == {"old", "new"}
 
 
+def test_a_statement_is_changed_by_none_of_another_domain(vault):
+    vault.add(id="old", title="The API listens on port 8080", domain="ours", created_at=NOW - 9)
+    vault.add(id="new", title="The API now listens on port 9090", domain="theirs")
+    assert {*vault.context("API port").ids} == {"old", "new"}
+
+
 def test_of_entries_that_say_the_same_a_pin_or_the_most_trusted_is_taken(vault):
     texts = {"title": "Ann reviews changes of the payment service", "updated_at": NOW - 5}
     vault.add(id="good", **texts)

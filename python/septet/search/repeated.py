@@ -26,7 +26,7 @@ class ComparedEntry:
 def needless(item: ComparedEntry, better: ComparedEntry, *, pinned: bool) -> LeftOutEntry | None:
     """Return the reason why an entry is needless beside a better one; None if both say something.
 
-    A statement is changed only by a newer one that is trusted as much.
+    A statement is changed only by a newer one of its domain that is trusted as much.
 
     Args:
         pinned: True for a pin, which is needless only beside the same words.
@@ -42,7 +42,7 @@ def needless(item: ComparedEntry, better: ComparedEntry, *, pinned: bool) -> Lef
         return None
     if suggestion.verdict == "same":
         return _same(entry, other)
-    if newer is item or TRUSTS.index(other.trust) < TRUSTS.index(entry.trust):
+    if newer is item or entry.domain != other.domain or TRUSTS.index(other.trust) < TRUSTS.index(entry.trust):
         return None
     return LeftOutEntry(entry.id, "older", f"{other.id} {suggestion.verdict} it: {suggestion.reason}")
 
