@@ -136,6 +136,15 @@ def test_facts_of_another_domain_are_another_scope(vault, clock):
     assert vault.remember("The API now listens on port 7070", domain="ours", on_similar="suggest").other == old
 
 
+def test_a_fact_is_found_behind_many_like_it_of_other_kinds_and_domains(vault):
+    port = "The API listens on port 8080"
+    vault.add_many({"title": f"{port} {number}", "kind": "memory"} for number in range(60))
+    vault.add_many({"title": f"{port} {number}"} for number in range(60))
+    old = vault.remember(f"As far as we know in this quarter of the year: {port}", domain="ours")
+    suggestion = vault.remember("The API now listens on port 9090", domain="ours", on_similar="suggest")
+    assert (suggestion.verdict, suggestion.other) == ("changes", old)
+
+
 def test_a_successor_takes_over_pin_and_names_but_no_other_tag(vault, clock):
     vault.remember("The release branch is main", topics=["always", "alias:release", "git"])
     clock.now += 1

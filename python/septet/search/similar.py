@@ -13,7 +13,7 @@ from septet.model.vector import QueryVector, query_vector
 from septet.profiles.builtin import SEPTET, SIMILAR, SIMILAR_WORDS
 from septet.query.options import DEFAULTS
 from septet.query.parse import TextQuery
-from septet.query.plan import MEMORY, MOST_QUERY_CHARS, SearchPlan, make_plan
+from septet.query.plan import MOST_QUERY_CHARS, SearchPlan, make_plan
 from septet.search.federated import next_attempt
 from septet.search.run import run
 from septet.search.searchable import Searchable
@@ -105,9 +105,11 @@ class FindsSimilar(Searchable):
             results = self._nearest(like._replace(vector=None, document=""), base)
         return results
 
-    def _worded(self, text: str, kind: str, domain: str, limit: int) -> Results:
-        """Return the entries of a kind and domain that the words of a text find."""
-        scope = {"kinds": kind, "include_memories": kind == MEMORY, "domain": domain}
+    def _worded(
+        self, text: str, limit: int, *, memories: bool, kind: str | None = None, domain: str | None = None
+    ) -> Results:
+        """Return the entries, of a kind and domain if named, that the words of a text find."""
+        scope = {"kinds": kind, "include_memories": memories, "domain": domain}
         options = {"limit": limit, "legs": "text", "mode": "full", **scope}
         plan = make_plan(text, now=self._clock(), profile=SEPTET, options={**DEFAULTS, **options})
         return run(self._tiers(), [plan], self._tier_threads())[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -221,16 +221,21 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         # A fact that holds again is another entry: the old one is what was valid before.
         id = self._id_of_repeated(row.id) if again else row.id
         words = searched_text(row.title, row.description, row.context, row.tags)
-        answers = [self._worded(words[:MOST_SOUGHT], row.kind, row.domain, 2 * COMPARED)]
+        searches: list[Callable[..., Results]] = [
+            lambda **scope: self._worded(words[:MOST_SOUGHT], 4 * COMPARED, **scope)
+        ]
         if batch.vectors or self._embeds():
             model, vector = next(iter(batch.vectors[0].by_model.items())) if batch.vectors else (None, None)
             unit = None if vector is None else query_vector(vector)
             like = Like(words, joined((row.title, row.description, row.context)), unit, model)
-            scope: Any = {"memories": row.kind == MEMORY, "kind": row.kind, "domain": row.domain}
-            answers.append(self._like_new(like, 2 * COMPARED, **scope))
+            searches.append(lambda **scope: self._like_new(like, 4 * COMPARED, **scope))
         others: dict[str, Entry] = {}
-        for hits in answers:
-            alike = [hit for hit in hits if hit.parent == row.parent and not _part(hit)]
+        for search in searches:
+            hits = search(memories=row.kind == MEMORY)
+            alike = _comparable(hits, row)
+            if len(alike) < COMPARED and len(hits) == 4 * COMPARED:
+                # Only now by a filter, whose mask each write makes again.
+                alike = _comparable(search(memories=row.kind == MEMORY, kind=row.kind, domain=row.domain), row)
             others |= {hit.id: _entry(hit) for hit in alike[:COMPARED]}
         return suggested(id, EntryClaims(row_entry(row)), map(EntryClaims, others.values()))
 
@@ -246,7 +251,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         for last in (*[False] * _MOST_AGAIN, True):
             suggestion = self._suggested(batch)
             if suggestion.id != batch.rows[0].id:
-                batch = _changed(batch, {"id": suggestion.id}, self._clock())
+                batch = batch.changed({"id": suggestion.id}, self._clock())
             id, other = suggestion.id, suggestion.other
             if other is None or other == id or suggestion.probability < SUPERSEDED_FROM:
                 break
@@ -289,7 +294,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
             moment = keeping.at if row.valid_from is None else row.valid_from
             batch.rows[0], tags = row._replace(valid_from=moment), row_entry(row).tags
             standing = [tag for tag in old.to_entry().tags if is_standing(tag) and tag not in tags]
-            batch = _changed(batch, {"tags": (*tags, *standing)}, keeping.at) if standing else batch
+            batch = batch.changed({"tags": (*tags, *standing)}, keeping.at) if standing else batch
             self._store_batch(write, batch, keeping.call)
             replace_entry(write, old, Link(row.id, other, SUPERSEDES, suggestion.reason), moment, keeping)
 
@@ -368,21 +373,17 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         return merged
 
 
-def _changed(batch: Batch, changes: Mapping[str, Any], now: float) -> Batch:
-    """Return the batch of an entry that is not split, with other fields."""
-    changed = Batch()
-    vector = batch.vectors[0].by_model if batch.vectors else None
-    row = batch.rows[0]
-    changed.gather({**fields_of(row_entry(row)), **changes}, vector, None, now=now, words=None)
-    changed.rows[0] = changed.rows[0]._replace(created_given=row.created_given)
-    return changed
-
-
 def _same(row: EntryRow, stored: Candidate) -> bool:
     """Return True if the stored id was derived from the text, and both texts are equal."""
     texts = (row.title, row.description, row.context)
     derived = id_of_text(row.kind, row.title, row.text_hash)
     return stored.id == derived and texts == (stored.title, stored.description, stored.context)
+
+
+def _comparable(hits: Iterable[Hit], row: EntryRow) -> list[Hit]:
+    """Return the hits of the kind, domain and parent of an entry, without parts of others."""
+    scope = row.kind, row.domain, row.parent
+    return [hit for hit in hits if (hit.kind, hit.domain, hit.parent) == scope and not _part(hit)]
 
 
 def _part(hit: Hit) -> bool:
