@@ -121,6 +121,14 @@ def test_every_feature_has_a_weight():
         ("Ida is married to Tom", "Tom is married to Ida"),
         ("The limit is 10", "10 is the limit"),
         ("Tabs for Go and spaces for Python", "Spaces for Python and tabs for Go"),
+        ("A title has no more than 80 letters", "A title has at most 80 letters"),
+        ("Production runs on k8s", "Prod runs on Kubernetes"),
+        ("We summarise each behaviour", "We summarize each behavior"),
+        ("Tea is at 4 o'clock on Fri", "Tea is at 4:00 on Friday"),
+        ("The pause is half an hour", "The pause is 30 min"),
+        ("The plan costs 50 €", "The plan costs €50"),
+        ("We meet every other week", "We meet biweekly"),
+        ("Half of the desks are free", "50 % of the desks are free"),
     ],
 )
 def test_the_same_fact_is_known_by_another_word_unit_date_or_order(old, new):

@@ -28,6 +28,7 @@ from septet.query.lexicon import (
     VERBS,
     WEEKDAYS,
 )
+from septet.query.spelled import one_spelling, one_way
 
 #: Maximum characters of a text that are read, and of its words.
 MOST_CHARS, MOST_WORDS = 4_000, 400
@@ -112,12 +113,13 @@ class Claim(NamedTuple):
 def statement_of(text: str) -> Claim:
     """Return what a text says; of a long text, what its first 4,000 characters and 400 words say."""
     lower = unicodedata.normalize("NFKC", text[:MOST_CHARS]).lower()[:MOST_CHARS].replace("\u2019", "'")
+    lower = one_way(lower)
     lower = _NOT_BUT.sub(r"rather than \1 but ", _NOT_THAT.sub(" rather than ", lower))
     timed_text, timed = _with_times(lower)
     changes = CHANGES.search(lower) is not None
     tokens = _TOKEN.findall(timed_text)
     cut = len(text) > MOST_CHARS or len(tokens) > MOST_WORDS
-    tokens = tokens[:MOST_WORDS]
+    tokens = [*map(one_spelling, tokens[:MOST_WORDS])]
     read = _ClaimReader(tokens, timed, changes, _names_in(text[:MOST_CHARS]))
     return Claim(
         tuple(tokens),
