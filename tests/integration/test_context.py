@@ -133,6 +133,17 @@ def test_untrusted_entries_take_no_place_of_trusted_pins_and_names(vault):
     assert codes(context) == [("pin", "pinned"), ("name", "alias")] and not context.left_out
 
 
+def test_of_a_split_entry_the_first_part_is_named_and_others_must_match_and_pins_are_in_order(vault):
+    text = "\n\n".join(f"Chapter {n}. Vega does thing{n} in room {n}. " * 20 for n in range(20))
+    vault.add(id="long", title="Vega manual", description=text, split="auto", tags=["alias:vega"])
+    context = vault.context("what is thing17 of vega")
+    assert "thing17" in context.text
+    assert [id for id, code in codes(context) if code == "alias"] == ["long#1"]
+    vault.update("long", tags=["always"])
+    pinned = vault.context("", max_tokens=1_000).ids
+    assert len(pinned) > 2 and pinned == [f"long#{n}" for n in range(1, len(pinned) + 1)]
+
+
 def test_more_pins_than_are_considered_are_counted_in_a_note(vault):
     vault.add_many({"id": f"p{number}", "title": f"Rule {number}", "tags": ["always"]} for number in range(130))
     context = vault.context("", max_tokens=100_000)

@@ -12,7 +12,7 @@ from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, TRUSTS
 from septet.notes import DEGRADING, Note
 from septet.profiles.builtin import CONTEXT_CUT, SEPTET
 from septet.query.plan import MOST_QUERY_CHARS
-from septet.search.named import ALIAS_WORD, PIN, alias_filter, has_name, names_of, plain
+from septet.search.named import ALIAS_WORD, PIN, alias_filter, has_name, names_of, part_number, plain
 from septet.search.run import run
 from septet.search.searchable import Searchable
 
@@ -256,7 +256,8 @@ def _standing(
             pins[hit.id] = Reasoned(_unscored(hit), "pinned", f"has the tag {PIN}")
     for hit in _trusted(by_word.get(ALIAS_WORD, ()), untrusted=untrusted):
         name = next((name for name in names_of(hit) if has_name(text, name)), "")
-        if name and hit.id not in pins:
+        # The other parts of a long entry are matches or nothing: the first one says what it is.
+        if name and hit.id not in pins and part_number(hit) < 2:
             named[hit.id] = Reasoned(_unscored(hit), "alias", f"the query has its name {name}")
     notes = [note for results in by_word.values() for note in results.notes if note.code in DEGRADING]
     if len(pins) >= MOST_STANDING < (total := by_word[PIN].total or 0):
@@ -302,8 +303,11 @@ def _with_words(
 
 
 def _trusted(hits: Iterable[Hit], *, untrusted: bool) -> list[Hit]:
-    """Return hits, the most trusted and the newest first; without untrusted ones unless wanted."""
-    return sorted((hit for hit in hits if untrusted or hit.trust != "untrusted"), key=_worth, reverse=True)
+    """Return hits, the most trusted and the newest first, parts in order; without untrusted ones unless wanted."""
+    wanted = [hit for hit in hits if untrusted or hit.trust != "untrusted"]
+    parents = {hit.id: hit.id if hit.parent is None else hit.parent for hit in wanted}
+    key = {hit.id: (*_worth(hit)[:2], parents[hit.id], -part_number(hit), hit.id) for hit in wanted}
+    return sorted(wanted, key=lambda hit: key[hit.id], reverse=True)
 
 
 def _unscored(hit: Hit) -> Hit:

@@ -17,6 +17,8 @@ ALIAS, ALIAS_WORD = "alias:", "alias"
 PIN = "always"
 #: Maximum different words of a query that may begin a name.
 MOST_NAMED_WORDS = 100
+#: Maximum digits of the number of a part.
+_MOST_DIGITS = 10
 #: Scripts without blanks between words, in which a name may be a part of a run of letters.
 _DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _HANGUL = "\uac00-\ud7a3"
@@ -52,6 +54,13 @@ def names_of(hit: Hit) -> list[str]:
     """Return the names of an entry, the longest first; a name has a letter or digit."""
     names = [tag[len(ALIAS) :].strip() for tag in hit.tags if tag[: len(ALIAS)].lower() == ALIAS]
     return sorted((name for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
+
+
+def part_number(hit: Hit) -> int:
+    """Return the number of a part of a split entry, from 1; 0 for other entries."""
+    head, mark, number = hit.id.rpartition("#")
+    is_part = mark and head == hit.parent and number.isdecimal() and len(number) < _MOST_DIGITS
+    return int(number) if is_part else 0
 
 
 def is_standing(tag: str) -> bool:

@@ -19,7 +19,7 @@ from septet.profiles.statements import SUPERSEDED_FROM
 from septet.query.options import Mode
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
-from septet.search.named import is_standing
+from septet.search.named import is_standing, part_number
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.store.rows import EntryRow
 from septet.store.rules import joined
@@ -341,7 +341,9 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         while True:
             results = self._like_new(like, limit, max(0.0, least - ROUNDING), memories=row.kind == MEMORY)
             # Not by a filter, whose mask would be rebuilt after each write.
-            matches = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
+            matches = [
+                hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not part_number(hit)
+            ]
             has_vectors = False
             if without_vector and matches:
                 lacking = self._lacking(matches, model)
@@ -383,13 +385,7 @@ def _same(row: EntryRow, stored: Candidate) -> bool:
 def _comparable(hits: Iterable[Hit], row: EntryRow) -> list[Hit]:
     """Return the hits of the kind, domain and parent of an entry, without parts of others."""
     scope = row.kind, row.domain, row.parent
-    return [hit for hit in hits if (hit.kind, hit.domain, hit.parent) == scope and not _part(hit)]
-
-
-def _part(hit: Hit) -> bool:
-    """Return True if an entry is a part of a split entry, which is replaced when that entry is stored again."""
-    head, mark, number = hit.id.rpartition("#")
-    return hit.parent is not None and bool(mark) and head == hit.parent and number.isdecimal()
+    return [hit for hit in hits if (hit.kind, hit.domain, hit.parent) == scope and not part_number(hit)]
 
 
 def _entry(hit: Hit) -> Entry:
