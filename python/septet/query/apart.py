@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 #: Patterns of which two statements of one fact do not have one each.
@@ -30,8 +30,20 @@ _BOUND = re.compile(r"\b(?:at most|at least|up to|max\w*|min\w*|limit\w*)\b")
 #: Restrictions, which both statements of one fact have, or none.
 _RESTRICTIONS = tuple(
     re.compile(rf"\b(?:{pattern})\b")
-    for pattern in ("only|solely|exclusively", "except|excluding|apart from|other than|but not|unless")
+    for pattern in (
+        "only|solely|exclusively",
+        "except|excluding|apart from|other than|but not|unless",
+        r"hardly|barely|scarcely|seldom|rarely|forgot to|(?:fail|forget|refus|declin)\w* to",
+        "maybe|perhaps|possibly|probably|presumably|apparently|supposedly|allegedly|likely|i think|might|seems?"
+        r"|may have(?= \w+(?:ed|en|ne|ft|ld|nt|ght)\b)",
+        "said|says|claims?|claimed|thinks|believes|according to",
+    )
 )
+#: A word whose signs belong to it, without punctuation at its ends: `c++`, `-5`, `/etc/a`, `ann@a.io`, `x>5`.
+_SIGNED = re.compile(r"^-{1,2}\w|^[+@/~\\]\w|[+#]$|\w[@_\\]\w|[<>=]|[a-z].*/.*[a-z]")
+_OPERATORS = frozenset("< > <= >= = == != => -> + - * /".split())
+_PUNCTUATION = "()[]{}\"'`*,;:?.!"
+_SENTENCE_END = re.compile(r"[.!?;]\s+|\n+")
 _IF, _CONDITION = re.compile(r"\b(?:if|in case)\b"), re.compile(r"\b(?:if|in case|when|whenever|unless)\b")
 _CODE = re.compile(r"(?<!`)`{1,3}(?!`)([^`]+)`")
 _BE = frozenset("is are was were be been being gets got".split())
@@ -55,6 +67,8 @@ class _Manner(NamedTuple):
         restrictions: True for each kind of restriction in the text.
         condition: True for a condition, and True for one that may be said otherwise.
         code: the pieces of code.
+        signed: the words with signs, and the signs between words; not those of lists.
+        sentences: number of sentences.
     """
 
     opposed: tuple[int, ...]
@@ -62,6 +76,8 @@ class _Manner(NamedTuple):
     restrictions: tuple[bool, ...]
     condition: tuple[bool, bool]
     code: frozenset[str]
+    signed: frozenset[str]
+    sentences: int
 
 
 def _manner_of(lower: str) -> _Manner:
@@ -73,6 +89,8 @@ def _manner_of(lower: str) -> _Manner:
         tuple(pattern.search(lower) is not None for pattern in _RESTRICTIONS),
         (_IF.search(lower) is not None, _CONDITION.search(lower) is not None),
         frozenset(" ".join(code.split()) for code in _CODE.findall(lower)),
+        frozenset(_signed(lower)),
+        sum(any(map(str.isalnum, part)) for part in _SENTENCE_END.split(lower)),
     )
 
 
@@ -90,6 +108,9 @@ def differ_in_manner(first: str, second: str, *, denied: bool) -> bool:
         or (new.condition[0] and not old.condition[1])
         or (old.condition[0] and not new.condition[1])
         or (bool(new.code and old.code) and new.code != old.code)
+        or new.signed != old.signed
+        # A text that says more than another one is no repetition of it.
+        or new.sentences != old.sentences
     )
 
 
@@ -125,6 +146,18 @@ def is_passive(tokens: Sequence[str]) -> bool:
 def has_be(tokens: Sequence[str]) -> bool:
     """Return True for a text with a form of the verb to be."""
     return not _BE.isdisjoint(tokens)
+
+
+def _signed(lower: str) -> Iterator[str]:
+    """Return the words of a text with signs, and its operators."""
+    for line in lower.splitlines():
+        # The first sign of a line is that of a list.
+        for at, word in enumerate(line.split()):
+            bare = word.strip(_PUNCTUATION).removesuffix("'s")
+            if word in _OPERATORS and at:
+                yield word
+            elif any(map(str.isalnum, bare)) and _SIGNED.search(bare):
+                yield bare
 
 
 def _side(text: str, first: re.Pattern[str], second: re.Pattern[str]) -> int:
