@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import heavy
-from septet.profiles.statements import COMPARING
+from septet.profiles.statements import COMPARING, SUPERSEDED_FROM
 from septet.query.comparing import compared, features
 from septet.query.statements import MOST_WORDS, statement_of
 
@@ -194,3 +194,18 @@ def test_equal_words_are_no_equal_fact_where_order_manner_or_year_differ(old, ne
 )
 def test_what_is_over_or_denied_in_another_language_contradicts(old, new):
     assert verdict(old, new).verdict == "contradicts"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The PUT route has a timeout of 5 seconds", "The DELETE route has a timeout of 9 seconds"),
+        ("Desk 12 has 3 drawers", "Desk 14 has 5 drawers"),
+        ("Ida does not eat fish", "Ida eats rice"),
+        ("Ida eats rice", "Ida does not eat fish"),
+    ],
+)
+def test_another_number_name_or_object_is_another_fact(old, new):
+    result = verdict(old, new)
+    assert max(result.probabilities["changes"], result.probabilities["contradicts"]) < SUPERSEDED_FROM
+    assert result.verdict != "same"

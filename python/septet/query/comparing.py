@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from math import exp, log1p
 from typing import NamedTuple
 
 from septet.profiles.statements import COMPARING
 from septet.query.apart import are_exchanged, differ_in_manner, has_be, is_passive
-from septet.query.lexicon import ACTS, COMMON, MANY, ROLES
+from septet.query.lexicon import ACTS, COMMON, MANY, ROLES, STOP
 from septet.query.statements import Claim, Value
 
 #: Most differing words shown in a reason, and characters of each.
@@ -44,10 +46,10 @@ def compared(new: Claim, old: Claim) -> Verdict:
     if _are_two(new, old) or (is_same >= COMPARING.least_same and _are_told_apart(new, old)):
         is_same = 0.0
     shares = {verdict: exp(_sum(weights, others)) for verdict, weights in COMPARING.others.items()}
-    if _begin_apart(new, old):
-        # A denial of another subject: `Ann reviews no changes`, `Bob reviews changes`.
+    if _begin_apart(new, old) or (_is_replaced(new, old) and [*new.words][-1] != [*old.words][-1]):
+        # A denial of another subject, or object: `Ann reviews no changes`, `Bob reviews changes`.
         shares["contradicts"] = 0.0
-    if _holds_several(new, old):
+    if _holds_several(new, old) or _are_numbered(new, old):
         shares["changes"] = 0.0
     total = sum(shares.values())
     probabilities = {"same": is_same, **{name: (1 - is_same) * share / total for name, share in shares.items()}}
@@ -170,6 +172,20 @@ def _holds_several(new: Claim, old: Claim) -> bool:
     # `is led by` has the holder at its end.
     holds = bool(new.words.keys() & old.words.keys() & (ROLES - new.subject)) and "by" not in new.tokens
     return holds and bool(new.subject) and new.subject == old.subject and not new.changes
+
+
+def _are_numbered(new: Claim, old: Claim) -> bool:
+    """Return True if the subjects have two numbers, and a value of each differs too: `Room 12 has 8 seats`."""
+    (noun, number), (other, numbered) = _subject_number(new.tokens), _subject_number(old.tokens)
+    return bool(noun) and noun == other and number != numbered and len(replaced_values(new, old)) > 1
+
+
+def _subject_number(tokens: Sequence[str]) -> tuple[str, str]:
+    """Return the noun and the number at the beginning of a statement, as in `Room 12`; "" if there are none."""
+    for noun, number in pairwise(tokens[:3]):
+        if number.isdecimal() and noun.isalpha() and noun not in STOP:
+            return noun, number
+    return "", ""
 
 
 def _begin_apart(new: Claim, old: Claim) -> bool:

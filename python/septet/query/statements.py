@@ -48,7 +48,7 @@ _FORMERLY = re.compile(
 _NUMBER = re.compile(r"([$€£]?)(\d+(?:[.,:/-]\d+)*)(%|[a-z]{0,2})")
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
 #: A capital inside a sentence: of a name, also where the word says nothing else, as `Go`.
-_NAMED = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z][a-z]+\b")
+_NAMED = re.compile(r"(?<=[^\W\d_A-Z] )(?:[A-Z][a-z]+|[A-Z]{2,})\b")
 _ASKING = re.compile(r"\?\s*$|^\s*(?:what|which|who|whom|whose|when|where|why|how|is there|does|do we|did)\b")
 _MINUTES = 60
 #: Maximum words of a former value, and words that end it.
