@@ -33,3 +33,8 @@ def test_kinds_and_filters_narrow_it(septet):
     assert (code, said) == (1, "") and "nothing found" in told
     code, _, told = septet("context", "tune pg", "--max-tokens", "0")
     assert code == 2 and "max_tokens is 0" in told
+
+
+def test_a_budget_without_room_is_no_lack_of_answers(septet):
+    code, said, told = septet("context", "tune pg", "--max-tokens", "1")
+    assert (code, said) == (1, "") and "nothing printed: no room in 1 tokens" in told

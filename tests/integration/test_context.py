@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from septet import Federation, QueryError, Vault
+from septet.query import suggesting
+from septet.query.statements import statement_of
 
 NOW = 1.7e9
 WORDS = "payment service review linter commit database always alias pg".split()
@@ -122,33 +124,31 @@ def test_a_match_far_below_the_best_is_left_out(vault):
     assert missing.code == "below" and "far below" in missing.reason
 
 
-@pytest.mark.parametrize("query", ["what is PG", "pg?", "Tune PG, please", "(pg)", "the Post  GRES"])
-def test_a_name_in_the_query_brings_its_entry(vault, query):
-    vault.add(id="db", title="Storage of orders", tags=["alias:pg", "Alias: post gres "])
-    vault.add(id="other", title="Storage of pictures")
-    assert ("db", "alias") in codes(vault.context(query))
+def test_untrusted_entries_take_no_place_of_trusted_pins_and_names(vault):
+    bad = {"trust": "untrusted", "tags": ["always", "alias:vega"]}
+    vault.add_many({"id": f"bad{number}", "title": f"x{number}", **bad} for number in range(150))
+    vault.add(id="pin", title="Run the linter " * 9, tags=["always"])
+    vault.add(id="name", title="Storage of orders " * 9, tags=["alias:vega"])
+    context = vault.context("about vega")
+    assert codes(context) == [("pin", "pinned"), ("name", "alias")] and not context.left_out
 
 
-@pytest.mark.parametrize("query", ["pgx", "p g", "postgres", "upg", "alias"])
-def test_a_name_is_a_whole_word_or_phrase(vault, query):
-    vault.add(id="db", title="Storage of orders", tags=["alias:pg", "alias:post gres"])
-    assert ("db", "alias") not in codes(vault.context(query))
+def test_of_a_split_entry_the_first_part_is_named_and_others_must_match_and_pins_are_in_order(vault):
+    text = "\n\n".join(f"Chapter {n}. Vega does thing{n} in room {n}. " * 20 for n in range(20))
+    vault.add(id="long", title="Vega manual", description=text, split="auto", tags=["alias:vega"])
+    context = vault.context("what is thing17 of vega")
+    assert "thing17" in context.text
+    assert [id for id, code in codes(context) if code == "alias"] == ["long#1"]
+    vault.update("long", tags=["always"])
+    pinned = vault.context("", max_tokens=1_000).ids
+    assert len(pinned) > 2 and pinned == [f"long#{n}" for n in range(1, len(pinned) + 1)]
 
 
-@pytest.mark.parametrize(
-    ("name", "query"),
-    [
-        ("C++", "should I write it in c++ or not"),
-        ("プロジェクト", "このプロジェクトについて教えて"),
-        ("Ärzte", "wer sind die ÄRZTE?"),
-        ("k8s-prod", "restart k8s-prod now"),
-    ],
-)
-def test_a_name_may_have_signs_and_any_script(vault, name, query):
-    vault.add(id="it", title="Something else", tags=[f"alias:{name}"])
-    for number in range(80):
-        vault.add(id=f"e{number}", title=f"Note {number} on an alias that is always there")
-    assert ("it", "alias") in codes(vault.context(query))
+def test_more_pins_than_are_considered_are_counted_in_a_note(vault):
+    vault.add_many({"id": f"p{number}", "title": f"Rule {number}", "tags": ["always"]} for number in range(130))
+    context = vault.context("", max_tokens=100_000)
+    assert len(context.items) == 100
+    assert [note.code for note in context.notes] == ["over_budget"] and "130 entries" in context.notes[0].cause
 
 
 def test_pins_and_names_are_found_among_many_texts_with_their_words(vault):
@@ -196,6 +196,14 @@ def test_of_entries_that_say_the_same_the_newest_is_taken(vault):
     assert "not contradicts it: one denies what the other states" in [item.reason for item in context.left_out]
 
 
+def test_each_of_many_texts_is_read_once_however_many_it_is_compared_with(vault, monkeypatch):
+    read = []
+    monkeypatch.setattr(suggesting, "statement_of", lambda text: read.append(text) or statement_of(text))
+    vault.add_many({"title": f"Server {n} is in room {n}", "tags": ["alias:vega"]} for n in range(30))
+    assert len(vault.context("vega", max_tokens=10_000).items) == 30
+    assert sorted(read) == sorted({*read})
+
+
 def test_a_pin_is_left_out_only_beside_the_same_words(vault):
     for id, title in (("a", "Port 80 is for tests"), ("b", "The tests have port 80"), ("c", "port 80 is FOR tests")):
         vault.add(id=id, title=title, tags=["always"])
@@ -217,6 +225,12 @@ def test_a_statement_is_changed_by_none_that_is_trusted_less(vault):
     vault.add(id="old", title="The staging server runs PostgreSQL 15", created_at=NOW - 9)
     vault.add(id="new", title="The staging server now runs PostgreSQL 16", created_at=NOW - 1, trust="unverified")
     assert {*vault.context("Which PostgreSQL does the staging server run?").ids} == {"old", "new"}
+
+
+def test_a_statement_is_changed_by_none_of_another_domain(vault):
+    vault.add(id="old", title="The API listens on port 8080", domain="ours", created_at=NOW - 9)
+    vault.add(id="new", title="The API now listens on port 9090", domain="theirs")
+    assert {*vault.context("API port").ids} == {"old", "new"}
 
 
 def test_of_entries_that_say_the_same_a_pin_or_the_most_trusted_is_taken(vault):

@@ -109,6 +109,76 @@ def test_facts_may_change_again_and_back(vault, clock):
         assert vault.recall("API port", as_of=2_500 + 1_000 * number).ids == [id]
 
 
+def test_a_fact_that_holds_again_is_stored_again_and_both_times_stay(vault, clock):
+    texts = ["The API listens on port 8080", "The API now listens on port 9090", "The API listens on port 8080"]
+    ids = []
+    for text in texts:
+        clock.now += 1_000
+        ids.append(vault.remember(text, on_similar="supersede"))
+    assert len({*ids}) == 3
+    clock.now += 1_000
+    assert vault.remember(texts[0], on_similar="supersede") == ids[2]
+    assert vault.remember(texts[0], on_similar="suggest").verdict == "same"
+    assert vault.recall("API port").ids == [ids[2]]
+    assert [vault.recall("API port", as_of=2_500 + 1_000 * number).ids for number in range(3)] == [[id] for id in ids]
+
+
+def test_facts_of_another_domain_are_another_scope(vault, clock):
+    old = vault.remember("The API listens on port 8080", domain="ours")
+    clock.now += 1
+    for number in range(30):
+        vault.remember(f"The API listens on port {number}", domain=f"of {number}")
+    for text in ("The API now listens on port 9090", "Port 8080 is where the API listens"):
+        assert vault.remember(text, domain=f"of {text}", on_similar="suggest").verdict == "new"
+        vault.remember(text, domain=f"of {text}", on_similar="supersede")
+        assert vault.recall("API 8080 9090", domain="ours").ids == [old]
+    clock.now += 1
+    assert vault.remember("The API now listens on port 7070", domain="ours", on_similar="suggest").other == old
+
+
+def test_a_fact_is_found_behind_many_like_it_of_other_kinds_and_domains(vault):
+    port = "The API listens on port 8080"
+    vault.add_many({"title": f"{port} {number}", "kind": "memory"} for number in range(60))
+    vault.add_many({"title": f"{port} {number}"} for number in range(60))
+    old = vault.remember(f"As far as we know in this quarter of the year: {port}", domain="ours")
+    suggestion = vault.remember("The API now listens on port 9090", domain="ours", on_similar="suggest")
+    assert (suggestion.verdict, suggestion.other) == ("changes", old)
+
+
+def test_a_successor_takes_over_pin_and_names_but_no_other_tag(vault, clock):
+    vault.remember("The release branch is main", topics=["always", "alias:release", "git"])
+    clock.now += 1
+    topics = ["branches", "git"]
+    new = vault.remember("The release branch is now trunk", topics=topics, on_similar="supersede")
+    assert vault.context("").ids == [new]
+    assert vault.get(new).tags == ("branches", "git", "always", "alias:release")
+
+
+def test_long_texts_that_differ_behind_what_is_read_are_not_the_same(vault):
+    text = " ".join(f"Fact {number} is about thing {number}." for number in range(500))
+    vault.remember(f"{text} The port is 8080.")
+    other = vault.remember(f"{text} The port is 9090.", on_similar="supersede")
+    assert vault.get(other) is not None and vault.count({"kind": "memory"}) == 2
+    assert vault.remember(f"{text}  the port is 9090.", on_similar="suggest").verdict == "same"
+
+
+def test_a_writer_that_comes_late_supersedes_what_the_other_one_stored(vault, clock, monkeypatch):
+    first = vault.remember("The API listens on port 8080")
+    clock.now += 1
+    compared, others = vault._suggested, ["The API now listens on port 7070"]
+
+    def meanwhile(batch):
+        suggestion = compared(batch)
+        if others:
+            vault.remember(others.pop(), on_similar="supersede")
+        return suggestion
+
+    monkeypatch.setattr(vault, "_suggested", meanwhile)
+    last = vault.remember("The API now listens on port 9090", on_similar="supersede")
+    assert vault.recall("API port").ids == [last]
+    assert vault.recall("API port", include_expired=True).total == 3 and vault.get(first).valid_until is not None
+
+
 def test_of_writers_at_once_none_supersedes_what_is_superseded(vault):
     old = vault.remember("The API listens on port 8080")
     texts = [f"The API now listens on port {port}" for port in range(9000, 9012)]

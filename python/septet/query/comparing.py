@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from math import exp, log1p
 from typing import NamedTuple
 
 from septet.profiles.statements import COMPARING
-from septet.query.lexicon import COMMON, MANY, ROLES
+from septet.query.apart import are_exchanged, differ_in_manner, has_be, is_passive
+from septet.query.lexicon import ACTS, COMMON, MANY, ROLES, STOP
 from septet.query.statements import Claim, Value
 
 #: Most differing words shown in a reason, and characters of each.
@@ -37,15 +40,16 @@ def compared(new: Claim, old: Claim) -> Verdict:
     ``same`` is symmetric: two statements are the same in both orders or in none. Vectors find candidates, and have no
     say here: their cosines differ from model to model, and are high for texts that differ in a number alone.
     """
+    new, old = _dated(new, old), _dated(old, new)
     same, others = features(new, old)
     is_same = 1.0 if new.tokens == old.tokens else _logistic(COMPARING.same, same)
-    if _is_replaced(new, old) or (new.names - old.words.keys() and old.names - new.words.keys()):
+    if _are_two(new, old) or (is_same >= COMPARING.least_same and _are_told_apart(new, old)):
         is_same = 0.0
     shares = {verdict: exp(_sum(weights, others)) for verdict, weights in COMPARING.others.items()}
-    if _begin_apart(new, old):
-        # A denial of another subject: `Ann reviews no changes`, `Bob reviews changes`.
+    if _begin_apart(new, old) or (_is_replaced(new, old) and [*new.words][-1] != [*old.words][-1]):
+        # A denial of another subject, or object: `Ann reviews no changes`, `Bob reviews changes`.
         shares["contradicts"] = 0.0
-    if _holds_several(new, old):
+    if _holds_several(new, old) or _are_numbered(new, old):
         shares["changes"] = 0.0
     total = sum(shares.values())
     probabilities = {"same": is_same, **{name: (1 - is_same) * share / total for name, share in shares.items()}}
@@ -110,10 +114,57 @@ def replaced_values(new: Claim, old: Claim) -> list[tuple[Value, Value]]:
     ]
 
 
+def _are_two(new: Claim, old: Claim) -> bool:
+    """Return True if a difference that the features do not count makes two statements of one."""
+    return (
+        _is_replaced(new, old)
+        or bool(new.names - old.words.keys() and old.names - new.words.keys())
+        or bool(new.former and old.former and not new.former & old.former)
+        or new.asks != old.asks
+        or new.whole != old.whole
+        # Any word may deny or restrict in a language that is not read.
+        or (not (new.english or old.english) and _parts(new) != _parts(old))
+    )
+
+
+def _are_told_apart(new: Claim, old: Claim) -> bool:
+    """Return True if the order or the manner of equal words makes two statements of them."""
+    return (
+        are_exchanged(new.tokens, old.tokens)
+        or _are_turned(new, old)
+        or differ_in_manner(new.text, old.text, denied=bool(new.denials or old.denials))
+    )
+
+
+def _are_turned(new: Claim, old: Claim) -> bool:
+    """Return True if the doer of one is what something is done to in the other: `A led B`, `A was led by B`."""
+    passive, active = (new, old) if is_passive(new.tokens) else (old, new)
+    turned = is_passive(passive.tokens) and "by" not in active.tokens and not has_be(active.tokens)
+    # The forms of a verb begin alike; `employed by` is no form of `works for`.
+    alike = all(mine[:2] == other[:2] for mine, other in zip(new.words.values(), old.words.values()))
+    return turned and alike and len(new.words) > 1 and [*new.words] == [*old.words]
+
+
+def _dated(claim: Claim, other: Claim) -> Claim:
+    """Return a claim with the year in its dates, where the other one has the same day in another year."""
+    apart = {key for key, year in claim.years.items() if other.years.get(key, year) != year}
+    if not apart:
+        return claim
+    values = [
+        value._replace(key=f"{claim.years[key]}-{key}", text=f"{value.text} {claim.years[key]}")
+        if key in apart
+        else value
+        for (_, key), value in claim.values.items()
+    ]
+    return claim._replace(values={(value.kind, value.key): value for value in values})
+
+
 def _is_replaced(new: Claim, old: Claim) -> bool:
     """Return True if a single word differs, and the others stand in one order: `the red team`, `the blue team`."""
     pairs = [(mine, other) for mine, other in zip(new.words, old.words) if mine != other]
-    return len(new.words) == len(old.words) and len(pairs) == 1 and not COMMON.issuperset(pairs[0])
+    if len(new.words) != len(old.words) or len(pairs) != 1:
+        return False
+    return not COMMON.issuperset(pairs[0]) or ACTS.issuperset(pairs[0])
 
 
 def _holds_several(new: Claim, old: Claim) -> bool:
@@ -121,6 +172,20 @@ def _holds_several(new: Claim, old: Claim) -> bool:
     # `is led by` has the holder at its end.
     holds = bool(new.words.keys() & old.words.keys() & (ROLES - new.subject)) and "by" not in new.tokens
     return holds and bool(new.subject) and new.subject == old.subject and not new.changes
+
+
+def _are_numbered(new: Claim, old: Claim) -> bool:
+    """Return True if the subjects have two numbers, and a value of each differs too: `Room 12 has 8 seats`."""
+    (noun, number), (other, numbered) = _subject_number(new.tokens), _subject_number(old.tokens)
+    return bool(noun) and noun == other and number != numbered and len(replaced_values(new, old)) > 1
+
+
+def _subject_number(tokens: Sequence[str]) -> tuple[str, str]:
+    """Return the noun and the number at the beginning of a statement, as in `Room 12`; "" if there are none."""
+    for noun, number in pairwise(tokens[:3]):
+        if number.isdecimal() and noun.isalpha() and noun not in STOP:
+            return noun, number
+    return "", ""
 
 
 def _begin_apart(new: Claim, old: Claim) -> bool:

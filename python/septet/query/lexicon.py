@@ -15,12 +15,21 @@ will would shall should can could may might must if while because about out up d
 get gets got getting go goes going make makes made keep keeps take takes took put set let one ones thing things please
 user assistant note remember already well kind sort way lot called named using use uses used run runs running
 now currently today lately recently
+via through onto upon toward towards roughly approximately around circa rather name
 """
-#: Words that deny a statement, as they stand or as stems.
-DENIALS = frozenset("not no never cannot without none neither nor nt dont doesnt didnt isnt arent wasnt wont".split())
+#: Words that deny a statement, as they stand or as stems; those of other languages, as far as English lacks the word.
+DENIALS = frozenset(
+    """
+    not no never cannot without none neither nor nt dont doesnt didnt isnt arent wasnt wont
+    nicht kein keine keinen keinem keiner nie niemals ohne niet geen nooit zonder inte aldrig utan ikke aldri
+    ne pas jamais aucun aucune sans nunca ningún ninguna não sem non senza nie nigdy не нет никогда без değil yok 안 못
+    """.split()
+)
 #: Words that say that something is other than before.
 CHANGES = re.compile(
-    r"\b(?:now|no longer|any ?more|from now on|as of|since (?:last|the|this)|these days|instead|updat\w+|chang\w+"
+    r"\b(?:now|no longer|any ?more|from now on|as of|these days"
+    r"|since (?:last|the|this|yesterday|jan\w*|feb\w*|mar(?:ch)?|apr\w*|may|june?|july?"
+    r"|aug\w*|sept?\w*|oct\w*|nov\w*|dec\w*)|instead|updat\w+|chang\w+"
     r"|switch\w*|mov(?:e|ed|ing)|migrat\w+|replac\w+|renam\w+|reschedul\w+|postpon\w+|delay(?:ed)?|slipped|extend\w*"
     r"|shorten\w*|rais(?:e|ed)|increas\w+|decreas\w+|reduc\w+|lower\w*|rose|fell|grow\w*|grew|improv\w+|upgrad\w+"
     r"|downgrad\w+|new|became|becomes|took over|takes over|gave up|left|stopp?(?:ed|s)?|quit|went (?:up|down|from)"
@@ -30,6 +39,8 @@ CHANGES = re.compile(
 )
 #: Verbs whose end of validity is in the word: `stopped`, `quit`.
 _ENDED = "stopped quit ceased abandoned refuses refused gave-up".split()
+#: The forms of them that are words of change, too.
+ENDING = frozenset({"stop", "stops", "stopped", "quit"})
 #: Pairs of opposites: the second is the denial of the first.
 _OPPOSITES = """
 enabled/disabled like/hate like/dislike allow/forbid allow/deny allow/prohibit allow/block open/closed public/private
@@ -88,6 +99,52 @@ install installed installs installation
 back backup backups backed
 use uses using
 find found reach reached
+notify notifies notified
+arrive arrives arrived arrival
+travel travels travelled
+forbidden prohibited banned disallowed
+choose chooses chosen pick picks picked select selects selected
+fix fixes fixed repair repairs repaired
+provide provides provided supply supplies
+receive receives received
+weigh weighs weight
+smoke smokes smoking
+drink drinks
+play plays
+teach teaches taught
+drive drives
+marry marries married wed wedding
+"""
+#: Verbs that each say another thing where the other words are the same: `lives in`, `works in`.
+_ACTS = """
+live work own lead send buy cost speak study write read review delete install host teach drive smoke drink play travel
+marry eat meet visit run test print sell call pay cook paint sleep
+"""
+#: Synonyms of things and qualities, which tell statements apart as other words do.
+_THINGS = """
+born birthday birth birthdate
+age old aged
+child children kid kids
+doctor physician
+flat apartment
+vacation holiday
+salary wage wages
+occupation profession
+bug defect
+folder directory
+url link
+colour color
+fast quick rapid
+email e-mail
+website site
+picture image photo
+film movie
+trip journey
+high height tall
+long length
+wide width
+deep depth
+phone telephone
 """
 #: Words of a role that one person has at a time: another person in it is a change, not another fact.
 _ROLES = "own lead review host cto ceo cfo manager president chair captain assigned on-call support"
@@ -121,6 +178,22 @@ UNITS = {
     **{unit: ("size", unit) for unit in "kb mb gb tb".split()},
     **{unit: ("length", unit) for unit in "mm cm km".split()},
 }
+#: Units of one measure: how many of the smallest one each is.
+MEASURES = {
+    "ms": (1, "ms"),
+    "s": (1_000, "ms"),
+    "min": (60_000, "ms"),
+    "h": (3_600_000, "ms"),
+    "d": (86_400_000, "ms"),
+    "week": (604_800_000, "ms"),
+    "month": (1, "month"),
+    "year": (12, "month"),
+    "mm": (1, "mm"),
+    "cm": (10, "mm"),
+    "km": (1_000_000, "mm"),
+}
+#: Units of data, each 1,000 or 1,024 of the one before.
+BYTES = ("kb", "mb", "gb", "tb")
 FREQUENCIES = {"hourly": "h", "daily": "d", "nightly": "d", "weekly": "week", "monthly": "month", "yearly": "year"}
 SCALES = {"k": 10**3, "thousand": 10**3, "million": 10**6, "m": 10**6, "billion": 10**9}
 _COUNTED = "two three four five six seven eight nine ten eleven twelve".split()
@@ -142,15 +215,27 @@ def _stems(words: str) -> list[str]:
 
 STOP = frozenset(_STOP.split()) - DENIALS
 VERBS = frozenset(_VERBS.split())
+#: Words that show that a text is English: no frequent words of other languages.
+ENGLISH = (STOP | VERBS) - frozenset(
+    "a all also am an as at die do has he her i in man me name note on or over per so use was will rather via".split()
+)
 ROLES = frozenset(_stems(_ROLES))
 MANY = frozenset(_stems(_MANY))
 ENDED = frozenset(_stems(" ".join(_ENDED)))
+
+
+def _canon(table: str) -> dict[str, str]:
+    """Return the first stem of its line for each stem; the first line counts."""
+    lines = map(_stems, reversed(table.strip().splitlines()))
+    return {stem: stems[0] for stems in lines for stem in stems}
+
+
+_OF_VERBS = _canon(_SYNONYMS)
 #: The stem that stands for a stem.
-CANON = {
-    stem: line_stems[0] for line_stems in map(_stems, reversed(_SYNONYMS.strip().splitlines())) for stem in line_stems
-}
-#: Stems of verbs, and of words with synonyms.
-COMMON = frozenset(CANON) | frozenset(_stems(_VERBS))
+CANON = {**_canon(_THINGS), **_OF_VERBS}
+#: Stems of verbs, and of words with synonyms among them.
+COMMON = frozenset(_OF_VERBS) | frozenset(_stems(_VERBS))
+ACTS = frozenset(CANON.get(stem, stem) for stem in _stems(_ACTS))
 #: A stem to the stem that it is the opposite of.
 OPPOSITES = {
     _stems(second)[0]: CANON.get(_stems(first)[0], _stems(first)[0])

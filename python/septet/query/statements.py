@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from fractions import Fraction
 from typing import NamedTuple
 
 from septet._core import index_terms
 from septet.query.lexicon import (
+    BYTES,
     CANON,
     CHANGES,
     DENIALS,
     DOUBTFUL_MONTHS,
     ENDED,
+    ENDING,
+    ENGLISH,
     FREQUENCIES,
+    MEASURES,
     MONTHS,
     NUMBERS,
     OPPOSITES,
@@ -23,16 +28,27 @@ from septet.query.lexicon import (
     VERBS,
     WEEKDAYS,
 )
+from septet.query.spelled import one_spelling, one_way
 
 #: Maximum characters of a text that are read, and of its words.
 MOST_CHARS, MOST_WORDS = 4_000, 400
 _TOKEN = re.compile(r"[$€£]?\d+(?:[.,:/-]\d+)*(?:%|[a-z]{1,2}\b)?|/?[^\W_]+(?:['’._/@:+-]+[^\W_]+)*")
 _TIME = re.compile(r"\b(\d{1,2})(?::(\d\d))?(?: ?(am|pm)\b|(?<=:\d\d)\b)", re.IGNORECASE)
-_ISO = re.compile(r"\b\d{4}-(\d\d)-(\d\d)\b")
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_DATED = re.compile(r"\b(\d{1,2})([./])(\d{1,2})\2(\d{4})\b")
+_DAY_OF = re.compile(r"\b(\d{1,2}(?:st|nd|rd|th)?) of (?=[a-z])")
+#: A thing that is not meant: `pnpm, not npm`, `not npm but pnpm`.
+_NOT_THAT = re.compile(r",\s*(?:and\s+)?not\s+(?!only\b|yet\b)(?=\S+(?:\s+\S+){0,2}\s*(?:[.;,!)\n]|$))")
+_NOT_BUT = re.compile(r"\bnot ([^,.;]{1,40}?),? but (?!also\b|only\b)")
+#: A state that has ended.
+_FORMERLY = re.compile(
+    r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )\bused to "
+    r"(?:be|live|work|have|own|like|love|prefer|lead|belong|smoke|drink|eat|study|play|speak|need|listen)\b|\bformerly\b"
+)
 _NUMBER = re.compile(r"([$€£]?)(\d+(?:[.,:/-]\d+)*)(%|[a-z]{0,2})")
 _ORDINAL = frozenset({"st", "nd", "rd", "th"})
 #: A capital inside a sentence: of a name, also where the word says nothing else, as `Go`.
-_NAMED = re.compile(r"(?<=[^\W\d_A-Z] )[A-Z][a-z]+\b")
+_NAMED = re.compile(r"(?<=[^\W\d_A-Z] )(?:[A-Z][a-z]+|[A-Z]{2,})\b")
 _ASKING = re.compile(r"\?\s*$|^\s*(?:what|which|who|whom|whose|when|where|why|how|is there|does|do we|did)\b")
 _MINUTES = 60
 #: Maximum words of a former value, and words that end it.
@@ -72,6 +88,10 @@ class Claim(NamedTuple):
         former: stems and keys of values that hold no longer: `from A to B`, `instead of A`, `no longer A but B`.
         changes: True if a word of change is in the text.
         asks: True for a question.
+        years: the years of dates by their key, if the text has them.
+        text: the text in lower case.
+        english: True if a word shows that the text is English.
+        whole: the hash of a text that is read in part; 0 for others.
     """
 
     tokens: tuple[str, ...]
@@ -84,14 +104,22 @@ class Claim(NamedTuple):
     former: frozenset[str]
     changes: bool
     asks: bool
+    years: dict[str, str]
+    text: str
+    english: bool
+    whole: int
 
 
 def statement_of(text: str) -> Claim:
     """Return what a text says; of a long text, what its first 4,000 characters and 400 words say."""
     lower = unicodedata.normalize("NFKC", text[:MOST_CHARS]).lower()[:MOST_CHARS].replace("\u2019", "'")
+    lower = one_way(lower)
+    lower = _NOT_BUT.sub(r"rather than \1 but ", _NOT_THAT.sub(" rather than ", lower))
     timed_text, timed = _with_times(lower)
     changes = CHANGES.search(lower) is not None
-    tokens = _TOKEN.findall(timed_text)[:MOST_WORDS]
+    tokens = _TOKEN.findall(timed_text)
+    cut = len(text) > MOST_CHARS or len(tokens) > MOST_WORDS
+    tokens = [*map(one_spelling, tokens[:MOST_WORDS])]
     read = _ClaimReader(tokens, timed, changes, _names_in(text[:MOST_CHARS]))
     return Claim(
         tuple(tokens),
@@ -99,11 +127,15 @@ def statement_of(text: str) -> Claim:
         read.values,
         frozenset(read.subject if read.verb else ()),
         frozenset(read.names),
-        read.denials,
+        read.denials + (_FORMERLY.search(lower) is not None),
         frozenset(read.opposites),
         frozenset(read.former),
         changes,
         _ASKING.search(lower) is not None,
+        read.years,
+        lower,
+        not ENGLISH.isdisjoint(tokens),
+        hash(" ".join(text.casefold().split())) if cut else 0,
     )
 
 
@@ -119,9 +151,12 @@ class _ClaimReader:
         self.opposites: set[str] = set()
         self.former: set[str] = set()
         self.denials, self.verb = 0, False
-        over, at = _over(tokens) if changes else frozenset(), 0
+        self.years: dict[str, str] = {}
+        over, at = _over(tokens) if changes or "rather" in tokens else frozenset(), 0
         while at < len(tokens):
             value, taken = _value_at(tokens, at, timed)
+            if value is not None and value.kind == "date" and _is_year(tokens, at + taken - 1):
+                self.years[value.key] = tokens[at + taken - 1]
             if value is None:
                 self._word(tokens[at], tokens[at - 1] if at else "", "".join(tokens[at + 1 : at + 2]), at in over)
             elif at in over:
@@ -134,7 +169,7 @@ class _ClaimReader:
 
     def _word(self, token: str, before: str, following: str, over: bool) -> None:
         """Add a word that is no value; ``over`` if it is of a former one."""
-        if token.endswith("n't") or token in DENIALS:
+        if token.endswith("n't") or token in DENIALS or token.startswith("n'"):
             self.denials += not over
             self.verb = self.verb or "'" in token
             return
@@ -147,6 +182,7 @@ class _ClaimReader:
         names = is_named or plain not in STOP or (plain == "a" and (following in VERBS or not following))
         is_letter = len(plain) == 1 and plain.isascii() and names
         if not (is_letter or is_named) and (plain in STOP or CHANGES.fullmatch(plain)):
+            self.denials += plain in ENDING and not over
             return
         for stem in _stems(plain) or [plain]:
             stem = stem if is_state else CANON.get(stem, stem)
@@ -174,7 +210,7 @@ def _over(tokens: list[str]) -> frozenset[int]:
         before, after = tokens[max(at - 2, 0) : at], tokens[at + 1 :]
         if token == "from" and "to" in after[: _MOST_FORMER - 1]:
             until = ("to",)
-        elif (token == "of" and before[-1:] == ["instead"]) or (
+        elif (token in ("of", "than") and before[-1:] in (["instead"], ["rather"])) or (
             token == "from" and before != ["now", "on"] and _TAKEN & {*tokens[:at]}
         ):
             until = _ENDS
@@ -215,8 +251,20 @@ def _with_times(text: str) -> tuple[str, dict[str, str]]:
         shown[token] = match[0]
         return token
 
-    text = _ISO.sub(lambda match: f"{_name(match[1])} {match[2]}", text)
-    return _TIME.sub(time, text), shown
+    text = _ISO.sub(lambda match: f"{_name(match[2])} {match[3]} {match[1]}", text)
+    text = _DATED.sub(_dated, text)
+    return _TIME.sub(time, _DAY_OF.sub(r"\1 ", text)), shown
+
+
+def _dated(match: re.Match[str]) -> str:
+    """Return a date of digits with the name of its month; unchanged where day and month cannot be told apart."""
+    day, sign, month, year = match.groups()
+    if sign == "/" and int(month) > 12 >= int(day):
+        day, month = month, day
+    elif sign == "/" and int(day) <= 12:
+        return match[0]
+    name = _name(month.zfill(2))
+    return f"{name} {day} {year}" if name else match[0]
 
 
 def _name(month: str) -> str:
@@ -272,7 +320,27 @@ def _number(digits: str, sign: str, following: str, token: str) -> tuple[Value, 
         measured, taken = UNITS[following], 2
         token = f"{token} {following}"
     kind, unit = measured or ("version" if plain.count(".") > 1 else "number", "")
-    return Value(kind, plain + unit, token), taken
+    return Value(kind, _measure(plain, unit), token), taken
+
+
+def _measure(digits: str, unit: str) -> str:
+    """Return a number with its unit in one form: `60 s` as `1 min`, `3.0 usd` as `3 usd`, 1,000 or 1,024 MB as 1 GB."""
+    try:
+        number = Fraction(digits)
+    except (ValueError, ZeroDivisionError):
+        return digits + unit
+    if not unit:
+        # 1.10 may be a version, which is no 1.1.
+        return digits.removesuffix(".0")
+    if unit in BYTES:
+        at = BYTES.index(unit)
+        while at and number.denominator > 1:
+            number, at = number * 1024, at - 1
+        while at + 1 < len(BYTES) and number and (step := next((k for k in (1024, 1000) if not number % k), 0)):
+            number, at = number / step, at + 1
+        return f"{number}{BYTES[at]}"
+    factor, base = MEASURES.get(unit, (1, unit))
+    return f"{number * factor}{base}"
 
 
 def _day(token: str) -> int | None:

@@ -26,20 +26,36 @@ class _Stated(NamedTuple):
     whole: Claim
 
 
-def suggested(id: str, new: Entry, others: Iterable[Entry]) -> Suggestion:
+class EntryClaims:
+    """An entry and its claims, which are read when they are first compared."""
+
+    __slots__ = ("_read", "entry")
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self._read: dict[bool, _Stated] = {}
+
+    def stated(self, topics: bool) -> _Stated:
+        """Return its claims; after its topics, as their subject, if wanted."""
+        if topics not in self._read:
+            self._read[topics] = _stated(self.entry, self.entry.tags if topics else ())
+        return self._read[topics]
+
+
+def suggested(id: str, new: EntryClaims, others: Iterable[EntryClaims]) -> Suggestion:
     """Return the relation of a new entry to others: the same one, else the likeliest change, else none.
 
     Args:
         id: the id that the new entry would have.
     """
     verdicts: list[tuple[Entry, Verdict]] = []
-    stated = _stated(new, ())
-    for other in others:
+    tags = new.entry.tags
+    for statement in others:
+        other = statement.entry
         # Topics tell subjects apart only where the two have none in common.
-        apart = bool(new.tags and other.tags) and not {*new.tags} & {*other.tags}
-        mine = _stated(new, new.tags) if apart else stated
-        verdict = _judged(mine, _stated(other, other.tags if apart else ()))
-        if verdict.verdict in _REPLACING and begun(new) < begun(other):
+        apart = bool(tags and other.tags) and not {*tags} & {*other.tags}
+        verdict = _judged(new.stated(apart), statement.stated(apart))
+        if verdict.verdict in _REPLACING and begun(new.entry) < begun(other):
             # An older statement ends none that is newer, however they differ.
             verdict = verdict._replace(
                 verdict="new",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,6 +12,7 @@ from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, TRUSTS
 from septet.notes import DEGRADING, Note
 from septet.profiles.builtin import CONTEXT_CUT, SEPTET
 from septet.query.plan import MOST_QUERY_CHARS
+from septet.search.named import ALIAS_WORD, PIN, alias_filter, has_name, names_of, part_number, plain
 from septet.search.run import run
 from septet.search.searchable import Searchable
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from septet.profiles import ProfileLike
     from septet.query.filters import Filter
 
-#: The tag of pins, and the beginning of a tag that has a name of its entry.
-PIN, ALIAS = "always", "alias:"
 #: The default budget in tokens, and the confidence at which an answer is as likely as not.
 TOKENS, CONFIDENCE = 800, 0.5
 #: Maximum matches that are considered, and that are in a context.
@@ -35,12 +33,8 @@ MOST_MATCHES, MOST_ITEMS = 16, 8
 PASSAGE_CHARS = 400
 #: Maximum pins and named entries, and the number up to which they are looked for without a filter.
 MOST_STANDING, FEW_STANDING = 100, 64
-#: Maximum different words of a query that may begin a name.
-MOST_NAMED_WORDS = 100
 #: Minimum time for pins and names, in seconds, after a search that took all of it.
 LEAST_S = 0.01
-#: Scripts without blanks between words, in which a name may be a part of a run of letters.
-_DENSE = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 class ContextRequest(NamedTuple):
@@ -249,34 +243,46 @@ def _cut(hits: Sequence[Hit], least: float, best: float) -> tuple[list[Reasoned]
 def _standing(
     vault: Searchable, query: str, request: ContextRequest, took_ms: float
 ) -> tuple[list[Reasoned], list[Note]]:
-    """Return pins, then the entries that a query names, and notes on tiers that failed."""
+    """Return pins, then the entries that a query names, and notes on tiers that failed and on pins left out."""
     options = {**request.options, "query_vector": None, "model": None, "profile": SEPTET, "typos": False}
     if (timeout_s := options.get("timeout_s")) is not None:
         options["timeout_s"] = max(float(timeout_s) - took_ms / 1_000, LEAST_S)
     filters: dict[str, Callable[[], Filter]] = {PIN: _pin_filter} if request.pins else {}
     if any(map(str.isalnum, query)):
-        filters[ALIAS.rstrip(":")] = lambda: _alias_filter(query)
-    by_word = _with_words(vault, filters, options)
-    untrusted, text = _names_trust(request.options.get("where")), _plain(query)
+        filters[ALIAS_WORD] = lambda: alias_filter(query)
+    untrusted, text = _names_trust(request.options.get("where")), plain(query)
+    by_word = _with_words(vault, query, filters, options, untrusted=untrusted)
     pins, named = dict[str, Reasoned](), dict[str, Reasoned]()
     for hit in _trusted(by_word.get(PIN, ()), untrusted=untrusted):
         if PIN in hit.tags:
             pins[hit.id] = Reasoned(_unscored(hit), "pinned", f"has the tag {PIN}")
-    for hit in _trusted(by_word.get(ALIAS.rstrip(":"), ()), untrusted=untrusted):
-        name = next((name for name in _names_of(hit) if _has_name(text, name)), "")
-        if name and hit.id not in pins:
+    for hit in _trusted(by_word.get(ALIAS_WORD, ()), untrusted=untrusted):
+        name = next((name for name in names_of(hit) if has_name(text, name)), "")
+        # The other parts of a long entry are matches or nothing: the first one says what it is.
+        if name and hit.id not in pins and part_number(hit) < 2:
             named[hit.id] = Reasoned(_unscored(hit), "alias", f"the query has its name {name}")
     notes = [note for results in by_word.values() for note in results.notes if note.code in DEGRADING]
+    if len(pins) >= MOST_STANDING < (total := by_word[PIN].total or 0):
+        cause = f"{total:,} entries have the tag {PIN}; {MOST_STANDING} of them were considered"
+        notes.append(Note("over_budget", cause, "take the tag from those that are not always wanted"))
     return [*pins.values(), *named.values()], notes
 
 
 def _with_words(
-    vault: Searchable, filters: Mapping[str, Callable[[], Filter]], options: Mapping[str, Any]
+    vault: Searchable,
+    query: str,
+    filters: Mapping[str, Callable[[], Filter]],
+    options: Mapping[str, Any],
+    *,
+    untrusted: bool,
 ) -> dict[str, Results]:
     """Return by word the entries that have it in their full text; all that may have it in a tag are among them.
 
+    Where more may have it than are considered, those with words of the query are among them.
+
     Args:
         filters: by word, makes a filter that entries with the tag pass, for words that are frequent in texts, too.
+        untrusted: include untrusted entries, which would else take the places of others.
     """
     if not filters:
         return {}
@@ -289,14 +295,21 @@ def _with_words(
     for word, few in zip(words, plans):
         total = by_word[word].total
         if total is None or total > FEW_STANDING:
-            wanted = {**plan.filters, "standing": filters[word]()}
-            by_word[word] = run(tiers, [few._replace(limit=MOST_STANDING, filters=wanted)], threads)[0]
+            wanted = {**plan.filters, "standing": filters[word](), **({} if untrusted else _trust_filter())}
+            most = few._replace(limit=MOST_STANDING, filters=wanted)
+            by_word[word] = run(tiers, [most], threads)[0]
+            if word == ALIAS_WORD and (by_word[word].total or 0) > MOST_STANDING:
+                by_words = run(tiers, [most.of_query(query, None, False)], threads)[0]
+                by_word[word] = by_words if by_words.total else by_word[word]
     return by_word
 
 
 def _trusted(hits: Iterable[Hit], *, untrusted: bool) -> list[Hit]:
-    """Return hits, the most trusted and the newest first; without untrusted ones unless wanted."""
-    return sorted((hit for hit in hits if untrusted or hit.trust != "untrusted"), key=_worth, reverse=True)
+    """Return hits, the most trusted and the newest first, parts in order; without untrusted ones unless wanted."""
+    wanted = [hit for hit in hits if untrusted or hit.trust != "untrusted"]
+    parents = {hit.id: hit.id if hit.parent is None else hit.parent for hit in wanted}
+    key = {hit.id: (*_worth(hit)[:2], parents[hit.id], -part_number(hit), hit.id) for hit in wanted}
+    return sorted(wanted, key=lambda hit: key[hit.id], reverse=True)
 
 
 def _unscored(hit: Hit) -> Hit:
@@ -321,40 +334,10 @@ def _pin_filter() -> Filter:
     return AllOf((Holds(f'"{PIN}"', ()), Compare("tags", "$eq", PIN)))
 
 
-def _alias_filter(query: str) -> Filter:
-    """Return a filter of entries with a name that begins as a word of the query does."""
-    from septet._core import query_grams
-    from septet.query.filters import AllOf, AnyOf, Holds
-    from septet.query.words import indexed_words
+def _trust_filter() -> dict[str, Filter]:
+    from septet.query.filters import Compare
 
-    alias = ALIAS.rstrip(":")
-    parts: list[Filter] = []
-    if words := [*dict.fromkeys(indexed_words(query))][:MOST_NAMED_WORDS]:
-        parts.append(Holds(" OR ".join(f'"{alias} {word}"' for word in words), ()))
-    if grams := [gram for gram in query_grams(query) if re.search(_DENSE, gram)][:MOST_NAMED_WORDS]:
-        # The full text has no words there.
-        pieces = Holds(" OR ".join(f'"{gram}"' for gram in grams), ())
-        parts.append(AllOf((Holds(f'"{alias}"', ()), pieces)))
-    return AnyOf(tuple(parts))
-
-
-def _names_of(hit: Hit) -> list[str]:
-    """Return the names of an entry, the longest first."""
-    names = [tag[len(ALIAS) :].strip() for tag in hit.tags if tag[: len(ALIAS)].lower() == ALIAS]
-    return sorted((name for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
-
-
-def _has_name(text: str, name: str) -> bool:
-    """Return True if a text of `_plain` has a name as a whole word or phrase."""
-    plain = _plain(name)
-    first = "" if re.match(_DENSE, plain) else r"(?<!\w)" if plain[0].isalnum() else ""
-    last = "" if re.match(_DENSE, plain[-1]) else r"(?!\w)" if plain[-1].isalnum() else ""
-    return re.search(f"{first}{re.escape(plain)}{last}", text) is not None
-
-
-def _plain(text: str) -> str:
-    """Return a text without capitals, with single blanks."""
-    return " ".join(text.casefold().split())
+    return {"trusted": Compare("trust", "$ne", "untrusted")}
 
 
 # -- repetitions -------------------------------------------------------------------------------------------------------
@@ -370,19 +353,18 @@ def _merged(standing: Sequence[Reasoned], matches: Sequence[Reasoned]) -> list[R
 
 def _each_once(items: Sequence[Reasoned]) -> tuple[list[Reasoned], list[LeftOutEntry]]:
     """Return the items that no better one makes needless, and the others."""
-    from septet.search.repeated import needless
+    from septet.search.repeated import ComparedEntry, needless
 
     by_worth = sorted(items, key=lambda item: (item.code == "pinned", *_worth(item.hit)), reverse=True)
-    kept: list[Reasoned] = []
+    kept: list[ComparedEntry] = []
     left_out: list[LeftOutEntry] = []
     for item in by_worth:
-        entry, better = item.hit.entry, (other.hit.entry for other in kept)
-        pinned = item.code == "pinned"
-        reasons = (needless(entry, other, pinned=pinned) for other in better if entry and other)
-        missing = next(filter(None, reasons), None)
+        assert item.hit.entry is not None
+        compared, pinned = ComparedEntry(item.hit.entry), item.code == "pinned"
+        missing = next(filter(None, (needless(compared, other, pinned=pinned) for other in kept)), None)
         if missing is None:
-            kept.append(item)
+            kept.append(compared)
         else:
             left_out.append(missing)
-    ids = {item.hit.id for item in kept}
+    ids = {compared.entry.id for compared in kept}
     return [item for item in items if item.hit.id in ids], left_out

@@ -13,7 +13,7 @@ from septet.model.vector import QueryVector, query_vector
 from septet.profiles.builtin import SEPTET, SIMILAR, SIMILAR_WORDS
 from septet.query.options import DEFAULTS
 from septet.query.parse import TextQuery
-from septet.query.plan import MEMORY, MOST_QUERY_CHARS, SearchPlan, make_plan
+from septet.query.plan import MOST_QUERY_CHARS, SearchPlan, make_plan
 from septet.search.federated import next_attempt
 from septet.search.run import run
 from septet.search.searchable import Searchable
@@ -79,14 +79,22 @@ class FindsSimilar(Searchable):
         return replace(self._nearest(like, base, tiers, embeddings), query=subject_text)
 
     def _like_new(
-        self, like: Like, limit: int = 1, least: float | None = None, *, memories: bool = False, kind: str | None = None
+        self,
+        like: Like,
+        limit: int = 1,
+        least: float | None = None,
+        *,
+        memories: bool = False,
+        kind: str | None = None,
+        domain: str | None = None,
     ) -> Results:
         """Return the entries similar to one that is about to be stored.
 
         Compares words if the vector matches no stored ones: the first vector of a model is not an error. Must not be
         called inside a write transaction, whose changes it does not see.
         """
-        base = self._like_plan(limit, least, {"model": like.model, "include_memories": memories, "kinds": kind})
+        options = {"model": like.model, "include_memories": memories, "kinds": kind, "domain": domain}
+        base = self._like_plan(limit, least, options)
         try:
             results = self._nearest(like, base)
         except VectorError:
@@ -97,9 +105,12 @@ class FindsSimilar(Searchable):
             results = self._nearest(like._replace(vector=None, document=""), base)
         return results
 
-    def _worded(self, text: str, kind: str, limit: int) -> Results:
-        """Return the entries of a kind that the words of a text find."""
-        options = {"limit": limit, "kinds": kind, "include_memories": kind == MEMORY, "legs": "text", "mode": "full"}
+    def _worded(
+        self, text: str, limit: int, *, memories: bool, kind: str | None = None, domain: str | None = None
+    ) -> Results:
+        """Return the entries, of a kind and domain if named, that the words of a text find."""
+        scope = {"kinds": kind, "include_memories": memories, "domain": domain}
+        options = {"limit": limit, "legs": "text", "mode": "full", **scope}
         plan = make_plan(text, now=self._clock(), profile=SEPTET, options={**DEFAULTS, **options})
         return run(self._tiers(), [plan], self._tier_threads())[0]
 

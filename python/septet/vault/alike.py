@@ -153,6 +153,12 @@ def row_entry(row: EntryRow) -> Entry:
     return Candidate._make(columns).to_entry()
 
 
+def is_valid(row: EntryRow | Candidate, now: float) -> bool:
+    """Return True if an entry holds at a time, in epoch seconds."""
+    begun = row.valid_from is None or row.valid_from <= now
+    return begun and (row.valid_until is None or row.valid_until > now)
+
+
 def merged_fields(old: Entry, new: Entry, *, longer: bool) -> Mapping[str, Any]:
     """Return the fields of an entry that change when another one is merged into it.
 

@@ -17,6 +17,7 @@ from septet.model.links import NEXT, Link
 from septet.sqlite.tables.entries import checked_row, plain_rows
 from septet.sqlite.tables.vectors import checked
 from septet.store.rows import EntryRow, GivenVectors, Keeping
+from septet.vault.alike import row_entry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -163,6 +164,14 @@ class Batch:
         if vectors:
             self.vectors.append(GivenVectors(row.id, row.text_hash, vectors))
             self.size_bytes += sum(v.nbytes for v in vectors.values())
+
+    def changed(self, changes: Mapping[str, Any], now: float) -> Batch:
+        """Return the batch of its only entry, which is not split, with other fields."""
+        (row,), changed = self.rows, Batch()
+        fields = {**fields_of(row_entry(row)), **changes}
+        changed.gather(fields, self.vectors[0].by_model if self.vectors else None, None, now=now, words=None)
+        changed.rows[0] = changed.rows[0]._replace(created_given=row.created_given)
+        return changed
 
     def take_block(
         self, items: Sequence[object], vectors: NDArray[np.float32] | None, model: str | None, *, now: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from septet.profiles.statements import SUPERSEDED_FROM
 from septet.query.options import Mode
 from septet.query.plan import MEMORY
 from septet.ranking.pool import Candidate, searched_text
+from septet.search.named import is_standing, part_number
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.store.rows import EntryRow
 from septet.store.rules import joined
-from septet.vault.alike import Near, chars, merged_fields, row_entry
+from septet.vault.alike import Near, chars, is_valid, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, id_of_text, stopped
 from septet.vault.blocks import gather_item
 from septet.vault.history import SUPERSEDES, replace_entry
@@ -106,6 +107,12 @@ FEW = 16
 #: Maximum distance from 1 of the cosine of equal texts or equal vectors.
 ROUNDING = 1e-6
 _END = object()
+#: Attempts to supersede an entry that others supersede at the same time, and numbers of a fact that holds again.
+_MOST_AGAIN, _MOST_REPEATED = 8, 1_000
+
+
+class _Meanwhile(Exception):
+    """Another writer superseded an entry since it was compared."""
 
 
 class _Duplicate(NamedTuple):
@@ -139,7 +146,7 @@ class KnowsNear(FindsSimilar, Writable, ABC):
             with self._store.writing():
                 pass
         if near.what == "supersede":
-            return self._superseding(batch, self._suggested(batch), call)
+            return self._superseding(batch, call)
         match = self._near(batch, near.least)
         if match is None or (match.id == row.id and near.what == "note"):
             self._write(batch, call)
@@ -198,67 +205,108 @@ class KnowsNear(FindsSimilar, Writable, ABC):
 
     def _suggested(self, batch: Batch) -> Suggestion:
         """Return the relation of an entry to the stored ones that are most similar by words and by vectors."""
-        from septet.query.suggesting import COMPARED, MOST_SOUGHT, suggested
+        from septet.query.suggesting import COMPARED, MOST_SOUGHT, EntryClaims, suggested
 
         row, now = batch.rows[0], self._clock()
-        if not _valid(row, now) or row.parent == row.id:
+        if not is_valid(row, now) or row.parent == row.id:
             return Suggestion("new", row.id, None, 1.0, "an entry that is split, or not valid now, is not compared")
         with self._store.reading() as read:
             stored = read.tables.entries.find(read, [row.id]).get(row.id)
-        if stored is not None and _same(row, stored):
+        again = stored is not None and _same(row, stored)
+        if stored is not None and again and is_valid(stored, now):
             return Suggestion("same", row.id, row.id, 1.0, "the same text")
-        if stored is not None:
+        if stored is not None and not again:
             # It would be overwritten: no other entry matters.
-            return suggested(row.id, row_entry(row), [stored.to_entry()])
+            return suggested(row.id, EntryClaims(row_entry(row)), [EntryClaims(stored.to_entry())])
+        # A fact that holds again is another entry: the old one is what was valid before.
+        id = self._id_of_repeated(row.id) if again else row.id
         words = searched_text(row.title, row.description, row.context, row.tags)
-        answers = [self._worded(words[:MOST_SOUGHT], row.kind, 2 * COMPARED)]
+        searches: list[Callable[..., Results]] = [
+            lambda **scope: self._worded(words[:MOST_SOUGHT], 4 * COMPARED, **scope)
+        ]
         if batch.vectors or self._embeds():
             model, vector = next(iter(batch.vectors[0].by_model.items())) if batch.vectors else (None, None)
             unit = None if vector is None else query_vector(vector)
             like = Like(words, joined((row.title, row.description, row.context)), unit, model)
-            answers.append(self._like_new(like, 2 * COMPARED, memories=row.kind == MEMORY, kind=row.kind))
+            searches.append(lambda **scope: self._like_new(like, 4 * COMPARED, **scope))
         others: dict[str, Entry] = {}
-        for hits in answers:
-            alike = [hit for hit in hits if hit.parent == row.parent and not _part(hit)]
+        for search in searches:
+            hits = search(memories=row.kind == MEMORY)
+            alike = _comparable(hits, row)
+            if len(alike) < COMPARED and len(hits) == 4 * COMPARED:
+                # Only now by a filter, whose mask each write makes again.
+                alike = _comparable(search(memories=row.kind == MEMORY, kind=row.kind, domain=row.domain), row)
             others |= {hit.id: _entry(hit) for hit in alike[:COMPARED]}
-        return suggested(row.id, row_entry(row), others.values())
+        return suggested(id, EntryClaims(row_entry(row)), map(EntryClaims, others.values()))
 
-    def _superseding(self, batch: Batch, suggestion: Suggestion, call: str) -> str:
-        """Follow a suggestion: keep the same entry, supersede a changed one, store others; return the id."""
-        row, other = batch.rows[0], suggestion.other
-        if other is None or other == row.id or suggestion.probability < SUPERSEDED_FROM:
-            self._write(batch, call)
-            return row.id
-        if suggestion.verdict == "same":
-            return other
+    def _id_of_repeated(self, id: str) -> str:
+        """Return an id like one that exists, which does not exist."""
+        ids = [f"{id}-{number}" for number in range(2, _MOST_REPEATED)]
+        with self._store.reading() as read:
+            known = read.tables.entries.find(read, ids)
+        return next((free for free in ids if free not in known), id)
+
+    def _superseding(self, batch: Batch, call: str) -> str:
+        """Follow suggestions: keep the same entry, supersede a changed one, store others; return the id."""
+        for last in (*[False] * _MOST_AGAIN, True):
+            suggestion = self._suggested(batch)
+            if suggestion.id != batch.rows[0].id:
+                batch = batch.changed({"id": suggestion.id}, self._clock())
+            id, other = suggestion.id, suggestion.other
+            if other is None or other == id or suggestion.probability < SUPERSEDED_FROM:
+                break
+            if suggestion.verdict == "same":
+                return other
+            try:
+                self._supersede_similar(batch, suggestion, other, call, last=last)
+            except _Meanwhile:
+                # Another writer superseded it: its entry is the one to compare with, which is older than this attempt.
+                row, now = batch.rows[0], self._clock()
+                if not row.created_given:
+                    batch.rows[0] = row._replace(created_at=now, updated_at=max(row.updated_at, now))
+                continue
+            self._written()
+            return id
+        self._write(batch, call)
+        return batch.rows[0].id
+
+    def _supersede_similar(self, batch: Batch, suggestion: Suggestion, other: str, call: str, *, last: bool) -> None:
+        """Store an entry in the place of another one, if that may be; see `_superseding`.
+
+        Raises:
+            _Meanwhile: the other one was superseded since the comparison, and this is not the last attempt.
+        """
         with self._store.writing() as write:
             # Read again: the other entry may have been changed or deleted since the comparison.
             old = write.tables.entries.find(write, [other]).get(other)
-            keeping = self._keeping("supersede")
+            row, keeping = batch.rows[0], self._keeping("supersede")
+            superseded = write.tables.links.linked_by(write, other, SUPERSEDES) is not None
+            if superseded and not last:
+                raise _Meanwhile
             if (
                 old is None
-                or not _valid(old, keeping.at)
+                or superseded
+                or not is_valid(old, keeping.at)
                 or TRUSTS.index(row_entry(row).trust) < TRUSTS.index(old.to_entry().trust)
-                or write.tables.links.linked_by(write, other, SUPERSEDES) is not None
             ):
                 self._store_batch(write, batch, call)
-            else:
-                moment = keeping.at if row.valid_from is None else row.valid_from
-                batch.rows[0] = row._replace(valid_from=moment)
-                self._store_batch(write, batch, keeping.call)
-                replace_entry(write, old, Link(row.id, other, SUPERSEDES, suggestion.reason), moment, keeping)
-        self._written()
-        return row.id
+                return
+            moment = keeping.at if row.valid_from is None else row.valid_from
+            batch.rows[0], tags = row._replace(valid_from=moment), row_entry(row).tags
+            standing = [tag for tag in old.to_entry().tags if is_standing(tag) and tag not in tags]
+            batch = batch.changed({"tags": (*tags, *standing)}, keeping.at) if standing else batch
+            self._store_batch(write, batch, keeping.call)
+            replace_entry(write, old, Link(row.id, other, SUPERSEDES, suggestion.reason), moment, keeping)
 
     def _near(self, batch: Batch, least: float) -> _Duplicate | None:
         """Return the nearest duplicate of the entry of a batch, the oldest of equals; None if there is none."""
         row, now = batch.rows[0], self._clock()
-        if not _valid(row, now):
+        if not is_valid(row, now):
             return None
         with self._store.reading() as read:
             stored = read.tables.entries.find(read, [row.id]).get(row.id)
         if stored is not None:
-            return _Duplicate(row.id, 1.0, "text") if _valid(stored, now) and _same(row, stored) else None
+            return _Duplicate(row.id, 1.0, "text") if is_valid(stored, now) and _same(row, stored) else None
         if row.parent == row.id:
             return None
         words = searched_text(row.title, row.description, row.context, row.tags)
@@ -293,7 +341,9 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         while True:
             results = self._like_new(like, limit, max(0.0, least - ROUNDING), memories=row.kind == MEMORY)
             # Not by a filter, whose mask would be rebuilt after each write.
-            matches = [hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not _part(hit)]
+            matches = [
+                hit for hit in results if hit.kind == row.kind and hit.parent == row.parent and not part_number(hit)
+            ]
             has_vectors = False
             if without_vector and matches:
                 lacking = self._lacking(matches, model)
@@ -325,11 +375,6 @@ class KnowsNear(FindsSimilar, Writable, ABC):
         return merged
 
 
-def _valid(row: EntryRow | Candidate, now: float) -> bool:
-    begun = row.valid_from is None or row.valid_from <= now
-    return begun and (row.valid_until is None or row.valid_until > now)
-
-
 def _same(row: EntryRow, stored: Candidate) -> bool:
     """Return True if the stored id was derived from the text, and both texts are equal."""
     texts = (row.title, row.description, row.context)
@@ -337,10 +382,10 @@ def _same(row: EntryRow, stored: Candidate) -> bool:
     return stored.id == derived and texts == (stored.title, stored.description, stored.context)
 
 
-def _part(hit: Hit) -> bool:
-    """Return True if an entry is a part of a split entry, which is replaced when that entry is stored again."""
-    head, mark, number = hit.id.rpartition("#")
-    return hit.parent is not None and bool(mark) and head == hit.parent and number.isdecimal()
+def _comparable(hits: Iterable[Hit], row: EntryRow) -> list[Hit]:
+    """Return the hits of the kind, domain and parent of an entry, without parts of others."""
+    scope = row.kind, row.domain, row.parent
+    return [hit for hit in hits if (hit.kind, hit.domain, hit.parent) == scope and not part_number(hit)]
 
 
 def _entry(hit: Hit) -> Entry:

@@ -15,7 +15,7 @@ from septet.model.entry import Entry
 from septet.model.links import Link, checked
 from septet.profiles import ProfileLike, resolve
 from septet.store.rows import Keeping
-from septet.vault.alike import KEEP, SIMILARITY, Near, adding, nearness, remembering, repeated_changes
+from septet.vault.alike import KEEP, SIMILARITY, Near, adding, is_valid, nearness, remembering, repeated_changes
 from septet.vault.batch import MOST_IDS, Batch, fields_of, item_fields, items_of, stopped, with_clean_id, words_a_part
 from septet.watch.progress import Progress, Report, reporter, with_progress
 
@@ -84,10 +84,11 @@ class Writable(ABC):
                 ``suggest`` stores nothing and returns a `Suggestion`: is the entry new, the same as a stored one, or
                 does it change or contradict one? ``supersede`` follows it where its probability is 0.8 or more: it
                 keeps the same entry and returns its id, and the new entry supersedes one that it changes or
-                contradicts, if its trust is not lower (see `supersede`); others are stored. Both compare the words,
-                values and denials of English texts, with the ten entries that are most similar by words and the ten by
-                vectors, whatever ``similarity``. An entry whose id exists is overwritten anyway, unless the id was
-                derived from the text and both texts are equal.
+                contradicts, if its trust is not lower (see `supersede`), and takes over its tags ``always`` and
+                ``alias:NAME``; others are stored. Both compare the words, values and denials of English texts, with the
+                ten entries of its domain that are most similar by words and the ten by vectors, whatever
+                ``similarity``. The text of an entry that is not valid now is stored again, under another id. Any other
+                entry whose id exists is overwritten, unless the id was derived from the text and both texts are equal.
             similarity: minimum similarity, 0 to 1: the cosine of the vectors or, if either has none, of the words, as
                 in `similar`. An entry that is split, or not valid now, is stored without a comparison. Two entries
                 stored at the same moment do not see each other.
@@ -289,7 +290,8 @@ class Writable(ABC):
         if on_similar != "suggest":
             with self._store.bookkeeping() as write:
                 row = write.tables.entries.find(write, [entry.id]).get(entry.id)
-            changes = None if row is None else repeated_changes(row.to_entry(), entry, fields)
+            if row is not None and (on_similar != "supersede" or is_valid(row, self._clock())):
+                changes = repeated_changes(row.to_entry(), entry, fields)
         if changes is None:
             near: Any = on_similar
             added: str | Suggestion = self.add(

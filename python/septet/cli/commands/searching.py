@@ -119,7 +119,8 @@ def context(
             say(f"{missing.id} left out: {missing.reason}")
     say_notes(chosen.notes)
     if not chosen.items:
-        end_with("nothing found")
+        no_room = next((missing.reason for missing in chosen.left_out if missing.code == "budget"), None)
+        end_with("nothing found" if no_room is None else f"nothing printed: {no_room}")
 
 
 @command("format", "tier", "embedding", "memory")

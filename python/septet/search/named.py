@@ -1,0 +1,106 @@
+"""Entries that a query names, by their tags ``alias:NAME``."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from septet.model.results import Hit
+    from septet.query.filters import Filter
+
+#: The beginning of a tag that has a name of its entry, and its word in the full text.
+ALIAS, ALIAS_WORD = "alias:", "alias"
+#: The tag of pins.
+PIN = "always"
+#: Maximum different words of a query that may begin a name.
+MOST_NAMED_WORDS = 100
+#: Maximum digits of the number of a part.
+_MOST_DIGITS = 10
+#: Scripts without blanks between words, in which a name may be a part of a run of letters.
+_DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_HANGUL = "\uac00-\ud7a3"
+#: A letter or digit of other scripts: a word ends where the script does, as in `Vega\u306e\u9375`.
+_SPACED = rf"[^\W{_DENSE}{_HANGUL}]"
+#: Korean particles, which stand at the end of a word.
+_PARTICLES = (
+    "(?:은|는|이|가|을|를|의|도|만|와|과|랑|이랑|하고|에|에서|에게|께|께서|한테|로|으로|까지|부터|처럼|보다|마다|나|이나|라|이라"
+    "|란|이란|야|이야|요|이요|고|라고|이라고|인|입니다){0,2}"
+)
+_PARTICLE, _LONGEST_PARTICLES = re.compile(_PARTICLES), 6
+_BORDER = re.compile(rf"(?<={_SPACED})(?=[{_DENSE}{_HANGUL}])|(?<=[{_DENSE}{_HANGUL}])(?={_SPACED})")
+
+
+def alias_filter(query: str) -> Filter:
+    """Return a filter of entries with a name that begins as a word of the query does."""
+    from septet._core import query_grams
+    from septet.query.filters import AllOf, AnyOf, Holds
+    from septet.query.words import indexed_words
+
+    parts: list[Filter] = []
+    if words := [*dict.fromkeys(indexed_words(_BORDER.sub(" ", query)))][:MOST_NAMED_WORDS]:
+        forms = dict.fromkeys(form for word in words for form in _forms(word))
+        parts.append(Holds(" OR ".join(f'"{ALIAS_WORD} {form}"' for form in forms), ()))
+    if grams := [gram for gram in query_grams(query) if re.search(f"[{_DENSE}]", gram)][:MOST_NAMED_WORDS]:
+        # The full text has no words there.
+        pieces = Holds(" OR ".join(f'"{gram}"' for gram in grams), ())
+        parts.append(AllOf((Holds(f'"{ALIAS_WORD}"', ()), pieces)))
+    return AnyOf(tuple(parts))
+
+
+def names_of(hit: Hit) -> list[str]:
+    """Return the names of an entry, the longest first; a name has a letter or digit."""
+    names = [tag[len(ALIAS) :].strip() for tag in hit.tags if tag[: len(ALIAS)].lower() == ALIAS]
+    return sorted((name for name in names if any(map(str.isalnum, name))), key=len, reverse=True)
+
+
+def part_number(hit: Hit) -> int:
+    """Return the number of a part of a split entry, from 1; 0 for other entries."""
+    head, mark, number = hit.id.rpartition("#")
+    is_part = mark and head == hit.parent and number.isdecimal() and len(number) < _MOST_DIGITS
+    return int(number) if is_part else 0
+
+
+def is_standing(tag: str) -> bool:
+    """Return True for a tag that brings its entry into contexts, whatever its text."""
+    return tag == PIN or tag[: len(ALIAS)].lower() == ALIAS
+
+
+def has_name(text: str, name: str) -> bool:
+    """Return True if a text of `plain` has a name as a whole word or phrase; Korean words may have particles."""
+    sought = plain(name)
+    return re.search(f"{_before(sought[0])}{re.escape(sought)}{_after(sought)}", text) is not None
+
+
+def plain(text: str) -> str:
+    """Return a text without capitals, with single blanks; of equal letters in one form, as of full width."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _before(first: str) -> str:
+    """Return the pattern of the border before a name."""
+    if re.match(f"[{_HANGUL}]", first):
+        return f"(?<![{_HANGUL}])"
+    return f"(?<!{_SPACED})" if re.match(_SPACED, first) else ""
+
+
+def _after(name: str) -> str:
+    """Return the pattern of the border after a name."""
+    if re.match(f"[{_HANGUL}]", name[-1]):
+        return f"{_PARTICLES}(?![{_HANGUL}])"
+    if len(name) == 1 and name.isascii():
+        # C is another language than C++ and C#.
+        return f"(?!{_SPACED}|[+#])"
+    return f"(?!{_SPACED})" if re.match(_SPACED, name[-1]) else ""
+
+
+def _forms(word: str) -> Iterator[str]:
+    """Return the forms in which the full text may have a word: composed or not, of full width, without particles."""
+    for form in ("NFC", "NFD", "NFKC"):
+        yield unicodedata.normalize(form, word).lower()
+    yield word
+    if re.search(f"[{_HANGUL}]", word[-1]):
+        least = max(1, len(word) - _LONGEST_PARTICLES)
+        yield from (word[:at] for at in range(least, len(word)) if _PARTICLE.fullmatch(word, at))
