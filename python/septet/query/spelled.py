@@ -10,7 +10,7 @@ _WAYS = tuple(
     for pattern, way in (
         (r"\b(?:no|not) (?:more|longer|larger|bigger|higher|later) than\b", "at most"),
         (r"\b(?:no|not) (?:less|fewer|shorter|smaller|lower|earlier) than\b", "at least"),
-        (r"\b(\d+) o'clock\b", r"\1:00"),
+        (r"(?<!\d)(\d+) o'clock\b", r"\1:00"),
         (r"\b(?:noon|midday)\b", "12:00"),
         (r"\bmidnight\b", "0:00"),
         (r"\bhalf an? hour\b", "30 minutes"),
