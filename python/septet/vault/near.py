@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from septet.ranking.pool import Candidate, searched_text
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.store.rows import EntryRow
 from septet.store.rules import joined
+from septet.system.records import NamedTuple
 from septet.vault.alike import Near, chars, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, id_of_text, stopped
 from septet.vault.blocks import gather_item
