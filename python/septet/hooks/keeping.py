@@ -102,7 +102,7 @@ def write_transcript(program: str, session: str, messages: list[Any]) -> str:
 def pending() -> Iterator[Pending]:
     """Yield the transcripts to sync, those that were named first at the beginning."""
     try:
-        files = sorted(_folder().glob("*.json"), key=lambda file: file.stat().st_mtime)
+        files = sorted(Path(state.pending_folder()).glob("*.json"), key=lambda file: file.stat().st_mtime)
     except OSError:
         return
     for file in files:
@@ -202,13 +202,9 @@ def _write(item: Pending) -> None:
     state.replace(item.file, json.dumps(fields).encode("utf-8", "backslashreplace"))
 
 
-def _folder() -> Path:
-    return Path(hooks_folder(), "pending")
-
-
 def _file_of(transcript: str, vault: str) -> Path:
     key = crc32(f"{vault}\0{transcript}".encode("utf-8", "surrogatepass"))
-    return _folder() / f"{safe_name(Path(transcript).stem)}-{key:08x}.json"
+    return Path(state.pending_folder(), f"{safe_name(Path(transcript).stem)}-{key:08x}.json")
 
 
 def _identity(file: Path) -> tuple[int, int] | None:

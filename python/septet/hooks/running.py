@@ -126,6 +126,11 @@ def _timer(seconds: float, end: Callable[[], None]) -> Timer:
 
 def _sync_apart() -> None:
     """Sync noted transcripts in a process that outlives this one, if there are any."""
+    from septet.hooks.state import has_pending
+
+    # The module of transcripts is large, and most starts of a session have none.
+    if not has_pending():
+        return
     from septet.hooks.keeping import pending
 
     if next(pending(), None) is not None:

@@ -97,6 +97,19 @@ def add_lines(session_id: str, lines: Sequence[str]) -> None:
         append(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
 
 
+def pending_folder() -> str:
+    """Return the folder of the files that name transcripts to sync; see `septet.hooks.keeping`."""
+    return os.path.join(session_log.hooks_folder(), "pending")
+
+
+def has_pending() -> bool:
+    """Return True if there are files that name transcripts to sync."""
+    try:
+        return any(name.endswith(".json") for name in os.listdir(pending_folder()))
+    except OSError:
+        return False
+
+
 def note_compaction(session_id: str) -> None:
     """Remember that the context of a session is compacted now; ignore failures."""
     add_lines(session_id, [_event(session_log.COMPACTED)])
