@@ -153,3 +153,36 @@ def test_a_search_on_the_command_line_does_not_load(loaded_by_a_command, module)
 def test_importing_the_package_loads_no_http_client_and_no_event_loop():
     code = "import sys, septet; print([m for m in ('httpx', 'asyncio', 'ssl', 'openai') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+ONE_HOOK = """
+import json, sys
+from septet.hooks.running import run
+run(["claude-code", "--no-helper", "--vault", sys.argv[1]])
+print(json.dumps(sorted(sys.modules)))
+"""
+#: What no answer of a hook needs: what reads statements, syncs transcripts, and parses arguments.
+NOT_OF_A_HOOK = """
+    pathlib typer rich httpx pydantic asyncio septet.aio septet.embedding septet.net septet.files septet.hooks.keeping
+    septet.hooks.helper septet.service septet.cli.app septet.query.statements septet.query.lexicon
+    septet.query.comparing septet.query.filters septet.sqlite.snapshot.maintenance
+""".split()
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart"])
+def test_a_hook_loads_what_answers_it(vault, tmp_path, event):
+    call = {"hook_event_name": event, "prompt": "Rotate session cookies", "source": "startup", "session_id": "s"}
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    environment = {name: value for name, value in environment.items() if not name.startswith(("SEPTET_", "XDG_D"))}
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_HOOK, str(vault)],
+        input=json.dumps(call | {"cwd": str(tmp_path / "session-cookies")}),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    answer, modules = done.stdout.splitlines()
+    assert "Rotate session cookies" in answer
+    loaded = json.loads(modules)
+    assert [m for m in loaded for name in NOT_OF_A_HOOK if m == name or m.startswith(f"{name}.")] == []

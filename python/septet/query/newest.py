@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from septet._core import index_terms
-from septet.query.comparing import replaced_values
-from septet.query.lexicon import CANON
-from septet.query.statements import Claim, statement_of
+if TYPE_CHECKING:
+    from septet.query.statements import Claim
 
 #: Maximum texts that are compared, and characters of each; code is not read.
 MOST_TEXTS, MOST_READ = 10, 2_000
 #: Words of the question that two sentences must share with it.
 _SHARED = 2
+#: Beginnings of a question that asks for a value, without which no pattern is read; `\u0131` is an `i` to patterns.
+_BEGINNINGS = frozenset(("at ", "how", "wha", "whe", "whi", "wh\u0131"))
 #: Kinds of the values that a question asks for, by the way it asks.
 _ASKED = tuple(
-    (re.compile(pattern, re.IGNORECASE), frozenset(kinds.split()))
+    (f"(?i){pattern}", frozenset(kinds.split()))
     for pattern, kinds in (
         (r"^(?:at )?what time\b", "time"),
         (r"^when\b|^(?:what|which) (?:\w+ )?(?:date|deadline|day)\b", "date month weekday time"),
@@ -30,21 +31,20 @@ _ASKED = tuple(
     )
 )
 #: Words of a question that does not ask what holds now: of the past, of two moments, or of several facts.
-_OTHER = re.compile(
-    r"\b(?:between|before|after|original\w*|initial\w*|at first|used to|earlier|previous\w*|passed|elapsed|order|since"
-    r"|did|took|over time|compared?|across|combined|each|was|were|different|from .* to"
-    r"|how many (?:days|weeks|months) (?:until|are there|had))\b",
-    re.IGNORECASE,
+_OTHER = (
+    r"(?i)\b(?:between|before|after|original\w*|initial\w*|at first|used to|earlier|previous\w*|passed|elapsed|order"
+    r"|since|did|took|over time|compared?|across|combined|each|was|were|different|from .* to"
+    r"|how many (?:days|weeks|months) (?:until|are there|had))\b"
 )
-_SENTENCE = re.compile(r"(?<=[.!?;\n])\s+|\n+")
+_SENTENCE = r"(?<=[.!?;\n])\s+|\n+"
 
 
 def asked_kinds(query: str) -> frozenset[str] | None:
     """Return the kinds of the value that a question asks for; None if it asks for no value that holds now."""
     query = query[:MOST_READ].strip()
-    if _OTHER.search(query) is not None:
+    if query[:3].lower() not in _BEGINNINGS or re.search(_OTHER, query) is not None:
         return None
-    return next((kinds for pattern, kinds in _ASKED if pattern.search(query) is not None), None)
+    return next((kinds for pattern, kinds in _ASKED if re.search(pattern, query) is not None), None)
 
 
 def newest_first(query: str, kinds: frozenset[str], texts: Sequence[str], times: Sequence[float]) -> list[int]:
@@ -78,6 +78,8 @@ def newest_first(query: str, kinds: frozenset[str], texts: Sequence[str], times:
 
 
 def _changes(newer: Sequence[Claim], older: Sequence[Claim], sought: frozenset[str], kinds: frozenset[str]) -> bool:
+    from septet.query.comparing import replaced_values
+
     return any(
         len(sought & new.words.keys() & old.words.keys()) >= _SHARED
         and any(value.kind in kinds for value, _ in replaced_values(new, old))
@@ -89,15 +91,21 @@ def _changes(newer: Sequence[Claim], older: Sequence[Claim], sought: frozenset[s
 
 def _claims(text: str, sought: frozenset[str]) -> list[Claim]:
     """Return the claims of the sentences with two words of a question, before any code."""
+    # Imported here and below: most questions ask for no value.
+    from septet.query.statements import statement_of
+
     text = text.partition("```")[0][:MOST_READ]
     return [
         statement_of(sentence)
-        for sentence in _SENTENCE.split(text)
+        for sentence in re.split(_SENTENCE, text)
         # Reading a sentence takes far longer than its terms.
         if len(sought & _terms(sentence)) >= _SHARED
     ]
 
 
 def _terms(text: str) -> frozenset[str]:
+    from septet._core import index_terms
+    from septet.query.lexicon import CANON
+
     stems = (term.decode("utf-8", "replace") for term in index_terms(text))
     return frozenset(CANON.get(stem, stem) for stem in stems)
