@@ -6,6 +6,7 @@ These compile nothing. Values behave alike, and type checkers see the originals.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -17,20 +18,47 @@ else:
     from collections.abc import Callable, Sequence
     from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
     from dataclasses import dataclass as _dataclass
+    from functools import cache
     from operator import attrgetter, itemgetter
     from reprlib import recursive_repr
+    from types import FunctionType
 
     class _Definition(type):
         """A named tuple is the body of a class; annotations stay the texts that they are in the file."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> type:
-            fields = body.pop("__annotations__")
-            defaults = [body.pop(field) for field in fields if field in body]
-            kind = namedtuple(name, fields, defaults=defaults, module=body.pop("__module__"))
-            kind.__annotations__ = fields
-            for attribute, value in body.items():
-                setattr(kind, attribute, value)
-            return kind
+            names = tuple(body["__annotations__"])
+            defaults = {field: body.pop(field) for field in names if field in body}
+            template = _template(len(names))
+            # The constructor of the template is that of the new class under other names: nothing is compiled.
+            code = template.__new__.__code__.replace(co_varnames=("_cls", *names))
+            constructor = FunctionType(code, template.__new__.__globals__, "__new__", tuple(defaults.values()) or None)
+            constructor.__qualname__, constructor.__annotations__ = f"{name}.__new__", body["__annotations__"]
+            constructor.__doc__ = f"Create new instance of {name}({', '.join(names)})"
+            shared = vars(template)
+            methods = {method: shared[method] for method in ("_make", "_asdict", "__getnewargs__")}
+            fields = dict(zip(names, [shared[field] for field in template._fields]))
+            about = {"__slots__": (), "__match_args__": names, "_fields": names, "_field_defaults": defaults}
+            methods |= {"__new__": constructor, "__repr__": _shown, "_replace": _replaced, "__replace__": _replaced}
+            body.setdefault("__doc__", f"{name}({', '.join(names)})")
+            return type(name, (tuple,), {**methods, **fields, **about, **body})
+
+    @cache
+    def _template(count: int) -> type:
+        return namedtuple("Template", [f"field_{number}" for number in range(count)])
+
+    def _shown(self) -> str:
+        values = ", ".join([f"{name}={value!r}" for name, value in zip(self._fields, self)])
+        return f"{type(self).__name__}({values})"
+
+    def _replaced(self, /, **changes):
+        value = self._make(map(changes.pop, self._fields, self))
+        if changes:
+            raise _UNKNOWN(f"Got unexpected field names: {list(changes)!r}")
+        return value
+
+    #: The error for fields that a named tuple does not have.
+    _UNKNOWN = TypeError if sys.version_info >= (3, 13) else ValueError
 
     class _Declared:
         """The base that a class names; of the class it makes, the base is `tuple` alone."""
