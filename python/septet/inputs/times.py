@@ -8,12 +8,12 @@ from datetime import date, datetime, timedelta, timezone
 from septet.errors import EntryError
 from septet.inputs.arguments import END_OF_DATES, exact, shown
 
-_ISO = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?",
-    re.ASCII,
+# Patterns are texts, which `re` compiles at their first use: most processes show times, and read none.
+_ISO = (
+    r"(?a)(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?(?:([Zz])|([+-])(\d\d):?(\d\d)?)?)?"
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
+_NUMBER = r"(?a)[+-]?\d{1,15}(?:\.\d{1,9})?"
 
 
 class Times:
@@ -39,7 +39,7 @@ class Times:
             text = value.strip()
             if not text:
                 return None
-            return self._seconds(float(text)) if _NUMBER.fullmatch(text) else self._aware(_parsed(text, name))
+            return self._seconds(float(text)) if re.fullmatch(_NUMBER, text) else self._aware(_parsed(text, name))
         if isinstance(value, datetime):
             return self._aware(value)
         if isinstance(value, date):
@@ -86,7 +86,7 @@ def iso_time(epoch: float) -> str:
 
 def _parsed(text: str, name: str) -> datetime:
     # `datetime.fromisoformat` takes "Z" and short fractions only from Python 3.11 on.
-    match = _ISO.fullmatch(text)
+    match = re.fullmatch(_ISO, text)
     if match is not None:
         year, month, day, hour, minute, second, fraction, utc, sign, hours, minutes = match.groups()
         zone = timezone.utc if utc else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import exp, log1p
+from typing import NamedTuple
 
 from septet.profiles.statements import COMPARING
 from septet.query.lexicon import COMMON, MANY, ROLES
 from septet.query.statements import Claim, Value
-from septet.system.records import NamedTuple
 
 #: Most differing words shown in a reason, and characters of each.
 _SHOWN, _SHOWN_CHARS = 3, 40

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-# Patterns are texts, which `re` compiles at their first use: few queries need them all.
+# Patterns that few queries need are texts, which `re` compiles at their first use.
 _SUMMARY = r"\bsummar(?:y|ies|i[sz]e\w*)\b|\boverview\b|\brecap\b"
 _ORDER = r"\border in which\b|\bin (?:what |which |chronological )?order\b(?! to\b)"
-_SUMMARIES = f"(?i){_SUMMARY}"
+_SUMMARIES = re.compile(_SUMMARY, re.IGNORECASE)
 #: Queries that ask for a list of what was talked about.
-_LISTING = f"(?i){_SUMMARY}|{_ORDER}"
+_LISTING = re.compile(f"{_SUMMARY}|{_ORDER}", re.IGNORECASE)
 #: Phrases of such a query that say nothing of its topic.
 _FRAME = (
     r"(?i)\b(?:can you|could you|please|list|walk me through|go through|give me|provide|mention only(?: and only)?"
@@ -21,13 +21,14 @@ _FRAME = (
     r"|over time|so far|how (?:i|we|my))\b"
 )
 #: Words that ask for help with what comes next.
-_REQUEST = (
-    r"(?i)\b(?:should (?:i|we)|(?:could|can|would|will) you|help (?:me|us)|suggest\w*|recommend\w*|show me|advice|tips"
+_REQUEST = re.compile(
+    r"\b(?:should (?:i|we)|(?:could|can|would|will) you|help (?:me|us)|suggest\w*|recommend\w*|show me|advice|tips"
     r"|i(?:'m|\u2019m| am) (?:planning|looking|trying|working|thinking|about to|going to)"
     r"|(?:i|we)(?:'d| would)? (?:want|need|like) to"
     r"|ways? to|how (?:do|can|to))\b"
     r"|^(?:please )?(?:add|build|change|create|debug|design|draft|explain|fix|generate|implement|improve|make|plan"
-    r"|refactor|review|set up|show|test|update|write)\b"
+    r"|refactor|review|set up|show|test|update|write)\b",
+    re.IGNORECASE,
 )
 #: Words that ask for what was said or done.
 _PAST = (
@@ -47,7 +48,7 @@ MOST_QUERY_CHARS, MOST_CHARS = 2_000, 20_000
 
 def topic_of(query: str) -> str:
     """Return a query that asks for a summary or an order without the phrases that say so; others as they are."""
-    if len(query) > MOST_QUERY_CHARS or re.search(_LISTING, query) is None:
+    if len(query) > MOST_QUERY_CHARS or _LISTING.search(query) is None:
         return query
     topic = re.sub(_FRAME, " ", query)
     return topic if any(map(str.isalnum, topic)) else query
@@ -56,12 +57,12 @@ def topic_of(query: str) -> str:
 def is_request(query: str) -> bool:
     """Return True if a query asks for help with what comes next, not for what was said."""
     query = query[:MOST_QUERY_CHARS]
-    return bool(re.search(_REQUEST, query)) and not (re.search(_PAST, query) or re.search(_LISTING, query))
+    return bool(_REQUEST.search(query)) and not (re.search(_PAST, query) or _LISTING.search(query))
 
 
 def is_summary(query: str) -> bool:
     """Return True if a query asks for a summary, which answers of an assistant are nearer to than questions."""
-    return re.search(_SUMMARIES, query[:MOST_QUERY_CHARS]) is not None
+    return _SUMMARIES.search(query[:MOST_QUERY_CHARS]) is not None
 
 
 def is_instruction(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from septet._core import index_terms
 from septet.query.lexicon import (
@@ -22,7 +23,6 @@ from septet.query.lexicon import (
     VERBS,
     WEEKDAYS,
 )
-from septet.system.records import NamedTuple
 
 #: Maximum characters of a text that are read, and of its words.
 MOST_CHARS, MOST_WORDS = 4_000, 400

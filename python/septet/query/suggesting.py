@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from septet.model.suggestion import Suggestion
 from septet.query.comparing import Verdict, compared
 from septet.query.statements import Claim, statement_of
-from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from septet.model.entry import Entry

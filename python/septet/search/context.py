@@ -156,7 +156,9 @@ class GivesContext(Searchable):
         standing, notes = _standing(self, text, request, results.took_ms)
         standing = [item for item in standing if not skips(item.hit)]
         taken, left_out = _cut(hits, least, max((hit.score for hit in results), default=0.0))
-        chosen, repeated = _each_once(_merged(standing, taken))
+        merged = _merged(standing, taken)
+        # A single entry repeats none, and the modules that compare entries take longer to load than a search.
+        chosen, repeated = _each_once(merged) if len(merged) > 1 else (merged, [])
         left_out = [*repeated, *(item for item in left_out if item.id not in {known.hit.id for known in standing})]
         # An empty query is a request for pins.
         notes += [note for note in results.notes if note.code != "no_terms" or query.strip()]

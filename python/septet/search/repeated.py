@@ -5,6 +5,7 @@ from __future__ import annotations
 from septet.model.context import LeftOutEntry
 from septet.model.entry import TRUSTS, Entry
 from septet.profiles.statements import SUPERSEDED_FROM
+from septet.query.suggesting import begun, suggested
 
 #: Longer texts are pages, not statements: they are the same only if their words are.
 MOST_CHARS = 600
@@ -23,9 +24,6 @@ def needless(entry: Entry, better: Entry, *, pinned: bool) -> LeftOutEntry | Non
         return _same(entry, better)
     if pinned or max(map(len, texts)) > MOST_CHARS:
         return None
-    # Imported here: few contexts have a second short statement.
-    from septet.query.suggesting import begun, suggested
-
     newer, older = (better, entry) if begun(better) > begun(entry) else (entry, better)
     suggestion = suggested(newer.id, newer, [older])
     if suggestion.verdict == "new" or suggestion.probability < SUPERSEDED_FROM:
