@@ -196,9 +196,9 @@ def test_a_dataclass_has_the_fields_and_methods_of_dataclasses(kind, typed):
     assert vars(kind).keys() - vars(typed).keys() == {"__signature__"}
     assert vars(typed).keys() <= vars(kind).keys()
     assert repr(kind.__dataclass_params__) == repr(typed.__dataclass_params__)
-    for name, method in vars(kind).items():
-        if inspect.isfunction(method) and name != "__replace__":
-            assert (method.__name__, method.__qualname__) == (name, f"{kind.__qualname__}.{name}")
+    for name in ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"):
+        method = vars(kind)[name]
+        assert (method.__name__, method.__qualname__) == (name, f"{kind.__qualname__}.{name}")
 
 
 @pytest.mark.parametrize(("kind", "typed"), PAIRS)
@@ -273,6 +273,18 @@ def test_a_value_that_holds_itself_is_shown():
     item = Item("a")
     item.attrs["self"] = item
     assert repr(item) == "Item(id='a', score=0.0, tags=(), attrs={'self': ...})"
+
+
+@dataclasses.dataclass(frozen=True)
+class Extended(Item):
+    """A dataclass of `dataclasses` with the fields of one of records, and one more."""
+
+    more: int = 0
+
+
+def test_a_value_with_more_fields_is_pickled_with_them():
+    value = Extended("a", more=3)
+    assert pickle.loads(pickle.dumps(value)) == value == copy.copy(value)
 
 
 def test_a_frozen_dataclass_of_dataclasses_extends_one_of_records():

@@ -78,12 +78,14 @@ else:
             methods = [_constructor(kind, members, slots), *_refusals(kind, members)]
             methods += _representation(members) if repr else []
             methods += _comparison(members) if eq else []
-            methods += _state(members) if slots else []
             for method in methods:
                 if method.__name__ not in vars(plain):
                     method.__qualname__ = f"{kind.__qualname__}.{method.__name__}"
                     setattr(kind, method.__name__, method)
             kind.__signature__ = _Signature()
+            if slots:
+                # `pickle` and `copy` have no other way without `__setattr__`.
+                kind.__getstate__, kind.__setstate__ = _state, _restored
             about = kind.__dataclass_params__
             about.init, about.repr, about.eq, about.frozen = True, repr, eq, frozen
             return kind
@@ -195,15 +197,9 @@ else:
 
         return __eq__, __hash__
 
-    def _state(members: Sequence[Field]) -> tuple[Callable, ...]:
-        """Return what `pickle` and `copy` call, as values with slots and without ``__setattr__`` have no other way."""
-        names = [member.name for member in members]
+    def _state(self) -> list[object]:
+        return [getattr(self, member.name) for member in fields(self)]
 
-        def __getstate__(self):
-            return [getattr(self, name) for name in names]
-
-        def __setstate__(self, state):
-            for name, value in zip(names, state):
-                object.__setattr__(self, name, value)
-
-        return __getstate__, __setstate__
+    def _restored(self, state: Sequence[object]) -> None:
+        for member, value in zip(fields(self), state):
+            object.__setattr__(self, member.name, value)
