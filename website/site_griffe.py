@@ -17,6 +17,7 @@ _NAME = re.compile(r"(?<![`\[\w])`((?:septet\.)?[A-Za-z_]\w*(?:\.\w+)*)(?:\(\))?
 _BLOCKING = {"blocking", "remote", "of_highest", "of_holder"}
 #: All makers of methods, those of coroutines too.
 _MAKERS = _BLOCKING | {"mirrored", "mirrored_add", "mirrored_static", "mirrored_retriever", "awaited", "remote_async"}
+_DATACLASS = "dataclasses.dataclass"
 
 
 class Septet(griffe.Extension):
@@ -30,7 +31,12 @@ class Septet(griffe.Extension):
 
     def _walk(self, pkg: griffe.Module, of: griffe.Module | griffe.Class, public: set[str], seen: set[str]) -> None:
         for name, member in list(of.members.items()):
-            if member.is_alias or member.path in seen:
+            if isinstance(member, griffe.Alias):
+                # The decorator of records is the same to readers; griffe reads the fields below the other.
+                if member.target_path == "septet.system.records.dataclass":
+                    member.target_path = _DATACLASS
+                continue
+            if member.path in seen:
                 continue
             seen.add(member.path)
             if isinstance(member, griffe.Attribute):
@@ -39,6 +45,8 @@ class Septet(griffe.Extension):
                 elif member.docstring is None and (said := _comment(member)):
                     member.docstring = griffe.Docstring(said, parent=member, lineno=member.lineno)
             current = of.members[name]
+            if isinstance(current, griffe.Class) and any(d.callable_path == _DATACLASS for d in current.decorators):
+                current.labels.add("dataclass")
             if current.docstring is not None:
                 current.docstring.value = _linked(current.docstring.value, pkg, public)
                 if isinstance(current, griffe.Function):

@@ -71,8 +71,10 @@ Codes and their meanings:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from septet.system.records import dataclass
 
 __all__ = ["DEGRADING", "Note", "NoteCode", "printed"]
 

@@ -187,6 +187,12 @@ def test_every_public_name_is_documented_on_exactly_one_page(site, pages):
         assert {name: places.get(name) for name in names} == {key: [f"api/{slug}.html"] for key in names}
 
 
+def test_values_are_documented_with_the_arguments_that_make_them(site):
+    text = "".join(re.sub(r"<[^>]*>", "", path.read_text(encoding="utf-8")) for path in site.glob("api/*.html"))
+    assert "Span(path: str, first_line: int, last_line: int)" in text
+    assert "Version(*, entry: Entry, replaced_at: float" in text
+
+
 def test_methods_of_every_kind_of_vault_are_documented(pages):
     named = set().union(*(page.names for page in pages.values()))
     kinds = (

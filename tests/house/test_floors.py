@@ -74,11 +74,14 @@ def test_modules_of_the_package_are_imported_by_statements():
 
 
 def test_the_extension_and_the_errors_stand_on_the_ground():
+    records = {"septet.system.records"}
     grounded = {
         "errors": set(),
-        "notes": set(),
-        "model/fields": set(),
+        "system/records": set(),
+        "notes": records,
+        "model/fields": records,
         "model/entry": {
+            *records,
             "septet.inputs.arguments",
             "septet.errors",
             "septet.model.codec",
@@ -86,7 +89,7 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
             "septet.model.notebook",
             "septet._core",
         },
-        "model/codec": set(),
+        "model/codec": records,
         "model/notebook": {"septet.errors", "septet.inputs.times"},
         "inputs/arguments": {"septet.errors"},
         "inputs/times": {"septet.errors", "septet.inputs.arguments"},

@@ -9,14 +9,25 @@ import pytest
 
 from septet import Vault
 
-ASK = """
+#: The modules of a process whose classes are defined by `typing` and `dataclasses`.
+SLOW = """
+def slow():
+    import dataclasses, sys, typing
+    ours = {name: vars(module) for name, module in sys.modules.items() if name.startswith("septet.")}
+    found = [name for name, values in ours.items() if values.get("NamedTuple") is typing.NamedTuple]
+    return found + [name for name, values in ours.items() if values.get("dataclass") is dataclasses.dataclass]
+"""
+ASK = (
+    SLOW
+    + """
 import json, sys, numpy
 before = set(sys.modules)
 from septet import Vault
 with Vault(sys.argv[1]) as vault:
     ids = vault.search("session cookies", query_vector=numpy.array([1.0, 0.0])).ids
-print(json.dumps([ids, sorted(set(sys.modules) - before)]))
+print(json.dumps([ids, sorted(set(sys.modules) - before), slow()]))
 """
+)
 
 #: Each costs a process between half a millisecond and fifty.
 UNUSED = """
@@ -40,9 +51,14 @@ def vault(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def loaded(vault):
-    told = subprocess.run([sys.executable, "-c", ASK, str(vault)], capture_output=True, text=True, check=True).stdout
-    ids, modules = json.loads(told)
+def first_search(vault):
+    done = subprocess.run([sys.executable, "-c", ASK, str(vault)], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def loaded(first_search):
+    ids, modules, _ = first_search
     assert ids[0] == "a"
     return modules
 
@@ -56,6 +72,11 @@ def test_a_first_search_loads_the_road_of_a_search(loaded):
 @pytest.mark.parametrize("module", UNUSED)
 def test_a_first_search_does_not_load(loaded, module):
     assert [name for name in loaded if name == module or name.startswith(f"{module}.")] == []
+
+
+def test_a_first_search_defines_its_values_by_records(first_search):
+    # A value that is checked has no generated methods.
+    assert first_search[2] == ["septet.inputs.checked"]
 
 
 DEGRADED = """
@@ -74,20 +95,23 @@ def test_a_search_with_notes_loads_the_log_only_where_a_program_logs():
         assert done.stdout == f"['no_vectors'] {loaded}\n"
 
 
-ONE_COMMAND = """
+ONE_COMMAND = (
+    SLOW
+    + """
 import json, sys
 from septet.cli.app import run
 sys.argv = ["septet", *sys.argv[1:]]
 code = run()
-print(json.dumps([code, sorted(sys.modules)]))
+print(json.dumps([code, sorted(sys.modules), slow()]))
 """
+)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["embed", "--help"]], ids=" ".join)
 def test_the_help_of_the_command_line_loads_only_what_reads_arguments(arguments):
     pytest.importorskip("typer")
     done = subprocess.run([sys.executable, "-c", ONE_COMMAND, *arguments], capture_output=True, text=True, check=True)
-    code, modules = json.loads(done.stdout.splitlines()[-1])
+    code, modules, _ = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     assert "Usage" in done.stdout
     heavy = {"numpy", "rich", "rich.console", "httpx", "pydantic", "sqlite3", "septet._core", "septet.vault"}
@@ -102,7 +126,7 @@ def test_a_command_loads_its_own_module_and_no_other():
     done = subprocess.run(
         [sys.executable, "-c", ONE_COMMAND, "explain", "-h"], capture_output=True, text=True, check=True
     )
-    _, modules = json.loads(done.stdout.splitlines()[-1])
+    _, modules, _ = json.loads(done.stdout.splitlines()[-1])
     assert [m for m in modules if m.startswith("septet.cli.commands.")] == ["septet.cli.commands.searching"]
 
 
@@ -123,11 +147,16 @@ def loaded_by_a_command(vault, tmp_path_factory):
     environment = {**os.environ, "HOME": str(tmp_path_factory.mktemp("home")), "SEPTET_EMBEDDING": ""}
     environment.pop("XDG_CONFIG_HOME", None)
     done = subprocess.run(
-        [sys.executable, "-c", ONE_COMMAND, *command], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-c", ONE_COMMAND, *command],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
-    code, modules = json.loads(done.stdout.splitlines()[-1])
+    code, modules, slow = json.loads(done.stdout.splitlines()[-1])
     assert code == 0
     assert "Rotate session cookies" in done.stdout
+    assert slow == ["septet.inputs.checked"]
     return modules
 
 

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from septet.cli.formats import Format, FormatOption, format_of
 from septet.cli.options import AsJson, ConfigFile, Embedding, TierName, VaultPath, keyword
 from septet.cli.places import existing, find_embedding, writable
 from septet.cli.terminal import say
 from septet.errors import TierError
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from septet.notes import Note

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +15,7 @@ import typer
 from septet.cli.terminal import flat, harmless, print_json, print_json_line, unguarded
 from septet.errors import QueryError
 from septet.inputs.times import iso_time
+from septet.system.records import dataclass
 
 if TYPE_CHECKING:
     from septet.cli.screen import Screen

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import EntryError, EntryNotFound
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from septet.model.entry import Entry

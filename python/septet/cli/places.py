@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from septet.errors import EmbeddingConfigError, QueryError, StoreError
 from septet.service.places import cache_file, cache_folder, config_folder, default_vault, expanded, make_folder
+from septet.system.records import dataclass
 from septet.system.session import session
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from septet.errors import QueryError
 from septet.hooks.programs import PROGRAMS, Program, Work
+from septet.system.records import NamedTuple
 
 #: Maximum bytes of the input that are read: a larger one is refused.
 MOST_INPUT = 64 * 2**20

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from septet.system.records import NamedTuple
 
 #: The work of a hook: ``start`` and ``prompt`` print what the vault knows, ``compact`` and ``end`` sync the transcript.
 Work = Literal["start", "prompt", "compact", "end"]

@@ -13,9 +13,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from septet.system.host import host
+from septet.system.records import NamedTuple
 
 #: Age at which the record of a session is deleted, in seconds since its last line.
 KEPT_S = 14 * 86_400.0

@@ -7,7 +7,9 @@ from dataclasses import fields, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
 from types import UnionType
-from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from septet.system.records import NamedTuple
 
 _Value = TypeVar("_Value")
 #: Metadata of a field that is omitted while it is None or empty.

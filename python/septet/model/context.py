@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from septet.model.codec import Plain
 from septet.model.results import Hit
 from septet.notes import Note
+from septet.system.records import NamedTuple, dataclass
 
 #: Reasons for an entry: it has the tag ``always``; the query has a name of it; it answers the query.
 ContextCode: TypeAlias = Literal["pinned", "alias", "matches"]

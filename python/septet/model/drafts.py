@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from septet._core import made_id, plain_json, text_hash
 from septet.errors import EntryError
 from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8, whole
 from septet.model.entry import FIELDS, MAX_ID_CHARS, MOST_DEPTH, SEVERITIES, TRUSTS, Entry
 from septet.model.fields import Severity, Span, Trust
+from septet.system.records import NamedTuple
 
 #: Maximum characters of the texts and attrs of an entry together; SQLite's limit is a billion bytes per row.
 MOST_CHARS = 50_000_000

@@ -6,13 +6,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
 from septet.model.codec import OMITTED, Plain
 from septet.model.fields import EntryFields, Severity, Span, Trust
+from septet.system.records import dataclass
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 #: In ascending order.

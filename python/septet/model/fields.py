@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict
+
+from septet.system.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from septet.errors import EntryError
 from septet.inputs.arguments import listed, shown, utf8
 from septet.model.entry import MAX_ID_CHARS
+from septet.system.records import NamedTuple
 
 #: The type of links from each part of a text, or chunk of a file, to the next one.
 NEXT = "next"

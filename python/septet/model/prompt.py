@@ -13,12 +13,13 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from septet.errors import QueryError
 from septet.inputs.arguments import flag, shown, whole
 from septet.inputs.times import utc_time
 from septet.model.entry import CHARS_A_TOKEN, Entry
+from septet.system.records import NamedTuple
 
 #: Prefix of each line of a passage.
 MARK = "| "

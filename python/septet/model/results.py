@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, overload
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from septet.model.codec import OMITTED, Plain, as_json, attributes
 from septet.model.entry import CHARS_A_TOKEN, SNIPPET_CHARS, Entry, Shown, Tabular
 from septet.notes import DEGRADING, Note
+from septet.system.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from os import PathLike

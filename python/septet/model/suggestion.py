@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from septet.system.records import NamedTuple
 
 
 class Suggestion(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from septet import _core
 from septet.errors import VectorError
 from septet.inputs.arguments import shown
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

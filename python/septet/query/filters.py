@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from numbers import Number
@@ -15,6 +14,7 @@ from septet.errors import EntryError, QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, shown, utf8
 from septet.inputs.times import Times
 from septet.model.entry import SEVERITIES, TRUSTS
+from septet.system.records import dataclass
 
 Scalar: TypeAlias = "str | int | float | bool | None"
 

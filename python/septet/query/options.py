@@ -8,7 +8,9 @@ loads it to print help.
 # No `from __future__ import annotations`: `OPTIONS` reads the annotations as values.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict, TypeVar
+
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from septet._core import cascade_words, needed_words, query_terms
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from septet.query.words import RequiredWords

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError
 from septet.inputs.arguments import as_epoch, exact, listed, real, shown, utf8, whole
@@ -16,6 +16,7 @@ from septet.query.options import DEFAULTS, GroupBy, Leg, Mode
 from septet.query.parse import TextQuery, parse, with_words
 from septet.ranking.profile import Profile
 from septet.system.host import host
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

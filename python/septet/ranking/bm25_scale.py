@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from septet.system.records import NamedTuple
 
 #: FTS5's BM25: k1, b, and the IDF of words in more than half of the rows.
 K1 = 1.2

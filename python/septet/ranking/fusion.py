@@ -6,9 +6,10 @@ A column is a float64 array with one value per candidate; NaN is unknown. Higher
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from septet.inputs.checked import LARGE, SMALL, Bounds, Checked
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from septet import _core
 from septet.model.entry import Entry, entries_of, tags_of
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

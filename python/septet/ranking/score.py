@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from septet._core import Pool, Ranking
 from septet.model.codec import Plain
 from septet.ranking.pool import AGES, SECONDS_A_DAY
 from septet.ranking.profile import Profile, WeightSet
+from septet.system.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from septet.errors import QueryError
 from septet.inputs.arguments import real, utf8, whole
@@ -15,6 +15,7 @@ from septet.query.plan import MOST_QUERY_CHARS
 from septet.search.named import ALIAS_WORD, PIN, alias_filter, has_name, names_of, part_number, plain
 from septet.search.run import run
 from septet.search.searchable import Searchable
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from septet.errors import SeptetError, StoreError
 from septet.model.results import TierReport
 from septet.notes import Note
 from septet.query.plan import MOST, SearchPlan
 from septet.ranking.pool import EMPTY, Candidate
+from septet.system.records import NamedTuple
 from septet.tiers.protocol import SearchAgain, Session, Tier, TierCandidates, TierFacts, TierLost
 from septet.watch.hooks import STAGES
 

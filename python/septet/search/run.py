@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from septet._core import Ranking
 from septet.errors import StoreError
@@ -29,6 +29,7 @@ from septet.search.federated import (
     total_of,
 )
 from septet.search.merge import completed, facets_of_all, merged, with_graph
+from septet.system.records import NamedTuple
 from septet.tiers.protocol import SearchAgain, Tier, TierCandidates, TierLost
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from septet.errors import EntryNotFound, QueryError, SeptetError, VectorError
 from septet.inputs.arguments import real, shown, utf8, whole
@@ -17,6 +17,7 @@ from septet.query.plan import MOST_QUERY_CHARS, SearchPlan, make_plan
 from septet.search.federated import next_attempt
 from septet.search.run import run
 from septet.search.searchable import Searchable
+from septet.system.records import NamedTuple
 from septet.tiers.protocol import Likeness, SearchAgain, Tier
 
 if TYPE_CHECKING:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from septet.errors import StoreError
 from septet.ranking.pool import Candidate
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,10 +7,11 @@ from functools import lru_cache
 from itertools import chain, repeat
 from math import inf
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from septet.errors import StoreError
 from septet.inputs.arguments import shown
+from septet.system.records import NamedTuple
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from septet.errors import SeptetError, VectorError
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import TermCounts
 from septet.ranking.pool import Candidate, Pool
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

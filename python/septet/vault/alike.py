@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, get_args, overload
 
 from septet.errors import EntryError
 from septet.inputs.arguments import exact, real, shown
@@ -12,6 +12,7 @@ from septet.model.entry import SEVERITIES, Entry
 from septet.model.fields import OnSimilar, Suggest
 from septet.ranking.pool import Candidate
 from septet.store.rows import EntryRow
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from septet.search.named import is_standing, part_number
 from septet.search.similar import MOST_SIMILAR, FindsSimilar, Like
 from septet.store.rows import EntryRow
 from septet.store.rules import joined
+from septet.system.records import NamedTuple
 from septet.vault.alike import Near, chars, is_valid, merged_fields, row_entry
 from septet.vault.batch import Batch, fields_of, id_of_text, stopped
 from septet.vault.blocks import gather_item

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from septet.sqlite.store.store import SqliteReading
 from septet.sqlite.tables import texts
 from septet.sqlite.tables import vectors as stored
 from septet.sqlite.tables.fragments import FINDABLE, SEARCHABLE
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

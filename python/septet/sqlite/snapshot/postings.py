@@ -6,7 +6,6 @@ Searches use FTS5 until they are built, and if they differ from its totals.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from septet.model.arrays import AppendBuffer, Mask, Slots
 from septet.ranking.pool import searched_text
 from septet.sqlite.store.store import PartReading, SqliteReading
 from septet.sqlite.tables import indexing
+from septet.system.records import NamedTuple
 
 COLUMNS = 5
 _NONE: Slots = np.empty(0, dtype=np.int64)

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from septet import _core
@@ -25,6 +25,7 @@ from septet.sqlite.store.store import SqliteReading, store_id, writer_at
 from septet.sqlite.tables.entries import purged_at
 from septet.system.forks import renew_in_children
 from septet.system.host import host
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from io import FileIO

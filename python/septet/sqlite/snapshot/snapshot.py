@@ -7,15 +7,16 @@ snapshots, so the cost of a change is proportional to its size, and searches on 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from septet import _core
 from septet.model.arrays import ColumnArrays, Mask, Pieces, Positions, Slots
 from septet.sqlite.snapshot.postings import Postings
+from septet.system.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from septet import _core
 from septet.errors import SeptetError, StoreError
@@ -19,6 +19,7 @@ from septet.sqlite.snapshot.snapshot import Snapshot
 from septet.sqlite.store.store import SqliteReading, SqliteStore
 from septet.sqlite.tables.vectors import all_spaces
 from septet.system.contexts import without_context
+from septet.system.records import NamedTuple
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

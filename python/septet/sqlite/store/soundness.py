@@ -13,13 +13,14 @@ from functools import lru_cache, partial
 from itertools import islice
 from math import inf
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from septet.errors import SeptetError, StoreError
 from septet.inputs.arguments import shown
 from septet.model.entry import SEVERITIES, TRUSTS, json_of, tags_of
 from septet.sqlite.store.connection import MEMORY, RESTORE, SCHEMA_VERSION, connect, schema, translated
 from septet.system.forks import using_sqlite
+from septet.system.records import NamedTuple
 
 #: Maximum SQLite steps without a row, since a view instead of a table may yield none.
 _STEPS = 50_000_000

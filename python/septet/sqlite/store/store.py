@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from septet._core import Lock, Readers, ReadTransaction, WriteTransaction
 from septet.errors import Closed, ReadOnly, StoreError
@@ -19,6 +19,7 @@ from septet.sqlite.store.identity import NOTHING, Identity, Look, State, look, p
 from septet.sqlite.store.soundness import Unsound, traced
 from septet.sqlite.tables import LOCAL
 from septet.system.forks import Connection, close_before_forks, is_open, may_use_copies, renew_in_children, using_sqlite
+from septet.system.records import NamedTuple
 
 IDLE_READERS = 8
 #: Maximum wait of `close` for reads of other threads, in seconds.

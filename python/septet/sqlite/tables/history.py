@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables import parts
@@ -13,6 +13,7 @@ from septet.sqlite.tables.marks import has_table, note_altered
 from septet.store.rows import Keeping, Stored
 from septet.store.rules import COLUMNS, COMPARED, TIMES, columns_of, replaced, versions
 from septet.store.typed import typed
+from septet.system.records import NamedTuple
 
 #: Parts have no versions: they are replaced with each write of the split entry, which has.
 _KEPT = f"{parts.IS_PART} IS NOT TRUE"

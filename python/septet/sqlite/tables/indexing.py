@@ -13,11 +13,12 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import MEMORY, SEARCHABLE
 from septet.store.typed import typed_pages
+from septet.system.records import NamedTuple
 
 #: Size of FTS5's buffers, for the words of some 8,000 entries of 60 words. FTS5's default is a megabyte.
 BUFFER_BYTES = 8 << 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from septet.sqlite.store.store import SqliteReading, SqliteWriting
 from septet.sqlite.tables.fragments import FINDABLE, THESE, listed
+from septet.system.records import NamedTuple
 
 #: The type of a row whose target is an alias of the note that the chunk begins.
 ALIAS = "alias"

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from septet.sqlite.store.store import SqliteStore
 from septet.sqlite.tables import entries
 from septet.sqlite.tier.read_view import ReadView, open_read_view
 from septet.store.rows import MissingRows
+from septet.system.records import NamedTuple
 from septet.tiers.protocol import Inspected, Likeness, Neighbours, Overrides, SearchAgain, TierCandidates, TierFacts
 from septet.tiers.view import constants_of_fts5, no_vectors, rows_left_out
 
