@@ -39,7 +39,7 @@ Codes and their meanings:
 ``no_vectors``              no entry has a vector; searched without vectors
 ``not_all``                 some texts are embedded by another process, or were just written
 ``other_model``             the vectors are of a model that no available embedder has
-``over_budget``             results were dropped because they exceed ``max_tokens``
+``over_budget``             results were dropped because they exceed ``max_tokens``, or pins, as there are over 100
 ``phrase_cut``              a word of the query is a phrase to full text, and too many entries contain its words
 ``provider_refuses``        the provider refuses every request; the run ended early
 ``query_cut``               the query is too long; its last terms were dropped

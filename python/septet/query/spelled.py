@@ -10,7 +10,7 @@ _WAYS = tuple(
     for pattern, way in (
         (r"\b(?:no|not) (?:more|longer|larger|bigger|higher|later) than\b", "at most"),
         (r"\b(?:no|not) (?:less|fewer|shorter|smaller|lower|earlier) than\b", "at least"),
-        (r"(?<!\d)(\d+) o'clock\b", r"\1:00"),
+        (r"(?<!\d)(\d+) o.clock\b", r"\1:00"),
         (r"\b(?:noon|midday)\b", "12:00"),
         (r"\bmidnight\b", "0:00"),
         (r"\bhalf an? hour\b", "30 minutes"),
@@ -26,7 +26,7 @@ _WAYS = tuple(
     )
 )
 #: A digit, or a word of a pattern that has none.
-_MAY_CHANGE = re.compile(r"\d (?:%|o'c)|\d ?[$€£]|\b(?:than|noon|mid|half|quarter|dozen|biweek|fortnight|other)")
+_MAY_CHANGE = re.compile(r"\d (?:%|o.c)|\d ?[$€£]|\b(?:than|noon|mid|half|quarter|dozen|biweek|fortnight|other)")
 _SPELLINGS = (
     (re.compile(r"(\w{4,})is(e|es|ed|er|ers|ing|ation|ations)"), r"\1iz\2"),
     (re.compile(r"(\w{3,})our(s|ed|ing|able|ite|ites|ful|hood)?"), r"\1or\2"),

@@ -29,6 +29,8 @@ _PARTICLES = (
     "(?:은|는|이|가|을|를|의|도|만|와|과|랑|이랑|하고|에|에서|에게|께|께서|한테|로|으로|까지|부터|처럼|보다|마다|나|이나|라|이라"
     "|란|이란|야|이야|요|이요|고|라고|이라고|인|입니다){0,2}"
 )
+_LETTER, _KOREAN = re.compile(_SPACED), re.compile(f"[{_HANGUL}]")
+_END_OF_KOREAN = re.compile(f"{_PARTICLES}(?![{_HANGUL}])")
 _PARTICLE, _LONGEST_PARTICLES = re.compile(_PARTICLES), 6
 _BORDER = re.compile(rf"(?<={_SPACED})(?=[{_DENSE}{_HANGUL}])|(?<=[{_DENSE}{_HANGUL}])(?={_SPACED})")
 
@@ -71,7 +73,12 @@ def is_standing(tag: str) -> bool:
 def has_name(text: str, name: str) -> bool:
     """Return True if a text of `plain` has a name as a whole word or phrase; Korean words may have particles."""
     sought = plain(name)
-    return re.search(f"{_before(sought[0])}{re.escape(sought)}{_after(sought)}", text) is not None
+    at = text.find(sought)
+    while at >= 0:
+        if _begins(text[at - 1 : at], sought[0]) and _ends(text, at + len(sought), sought):
+            return True
+        at = text.find(sought, at + 1)
+    return False
 
 
 def plain(text: str) -> str:
@@ -79,21 +86,22 @@ def plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _before(first: str) -> str:
-    """Return the pattern of the border before a name."""
-    if re.match(f"[{_HANGUL}]", first):
-        return f"(?<![{_HANGUL}])"
-    return f"(?<!{_SPACED})" if re.match(_SPACED, first) else ""
+def _begins(before: str, first: str) -> bool:
+    """Return True if a name with this first character may stand behind a character, or "" at the beginning."""
+    if _KOREAN.match(first):
+        return _KOREAN.match(before) is None
+    return _LETTER.match(first) is None or _LETTER.match(before) is None
 
 
-def _after(name: str) -> str:
-    """Return the pattern of the border after a name."""
-    if re.match(f"[{_HANGUL}]", name[-1]):
-        return f"{_PARTICLES}(?![{_HANGUL}])"
-    if len(name) == 1 and name.isascii():
-        # C is another language than C++ and C#.
-        return f"(?!{_SPACED}|[+#])"
-    return f"(?!{_SPACED})" if re.match(_SPACED, name[-1]) else ""
+def _ends(text: str, at: int, name: str) -> bool:
+    """Return True if a name may end at a place of a text."""
+    if _KOREAN.match(name[-1]):
+        return _END_OF_KOREAN.match(text, at) is not None
+    if _LETTER.match(name[-1]) is None:
+        return True
+    # C is another language than C++ and C#.
+    letter = len(name) == 1 and name.isascii()
+    return _LETTER.match(text, at) is None and not (letter and text[at : at + 1] in ("+", "#"))
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -101,6 +109,6 @@ def _forms(word: str) -> Iterator[str]:
     for form in ("NFC", "NFD", "NFKC"):
         yield unicodedata.normalize(form, word).lower()
     yield word
-    if re.search(f"[{_HANGUL}]", word[-1]):
+    if _KOREAN.match(word[-1]):
         least = max(1, len(word) - _LONGEST_PARTICLES)
         yield from (word[:at] for at in range(least, len(word)) if _PARTICLE.fullmatch(word, at))
