@@ -29,10 +29,10 @@ _PARTICLES = (
     "(?:은|는|이|가|을|를|의|도|만|와|과|랑|이랑|하고|에|에서|에게|께|께서|한테|로|으로|까지|부터|처럼|보다|마다|나|이나|라|이라"
     "|란|이란|야|이야|요|이요|고|라고|이라고|인|입니다){0,2}"
 )
-_LETTER, _KOREAN = re.compile(_SPACED), re.compile(f"[{_HANGUL}]")
-_END_OF_KOREAN = re.compile(f"{_PARTICLES}(?![{_HANGUL}])")
-_PARTICLE, _LONGEST_PARTICLES = re.compile(_PARTICLES), 6
-_BORDER = re.compile(rf"(?<={_SPACED})(?=[{_DENSE}{_HANGUL}])|(?<=[{_DENSE}{_HANGUL}])(?={_SPACED})")
+# Patterns are texts, which `re` compiles at their first use: few names and queries need them.
+_END_OF_KOREAN = f"{_PARTICLES}(?![{_HANGUL}])"
+_LONGEST_PARTICLES = 6
+_BORDER = rf"(?<={_SPACED})(?=[{_DENSE}{_HANGUL}])|(?<=[{_DENSE}{_HANGUL}])(?={_SPACED})"
 
 
 def alias_filter(query: str) -> Filter:
@@ -42,7 +42,8 @@ def alias_filter(query: str) -> Filter:
     from septet.query.words import indexed_words
 
     parts: list[Filter] = []
-    if words := [*dict.fromkeys(indexed_words(_BORDER.sub(" ", query)))][:MOST_NAMED_WORDS]:
+    spaced = query if query.isascii() else re.sub(_BORDER, " ", query)
+    if words := [*dict.fromkeys(indexed_words(spaced))][:MOST_NAMED_WORDS]:
         forms = dict.fromkeys(form for word in words for form in _forms(word))
         parts.append(Holds(" OR ".join(f'"{ALIAS_WORD} {form}"' for form in forms), ()))
     if grams := [gram for gram in query_grams(query) if re.search(f"[{_DENSE}]", gram)][:MOST_NAMED_WORDS]:
@@ -88,20 +89,29 @@ def plain(text: str) -> str:
 
 def _begins(before: str, first: str) -> bool:
     """Return True if a name with this first character may stand behind a character, or "" at the beginning."""
-    if _KOREAN.match(first):
-        return _KOREAN.match(before) is None
-    return _LETTER.match(first) is None or _LETTER.match(before) is None
+    if _is_korean(first):
+        return not _is_korean(before)
+    return not (_is_spaced(first) and _is_spaced(before))
 
 
 def _ends(text: str, at: int, name: str) -> bool:
     """Return True if a name may end at a place of a text."""
-    if _KOREAN.match(name[-1]):
-        return _END_OF_KOREAN.match(text, at) is not None
-    if _LETTER.match(name[-1]) is None:
+    if _is_korean(name[-1]):
+        return re.compile(_END_OF_KOREAN).match(text, at) is not None
+    if not _is_spaced(name[-1]):
         return True
     # C is another language than C++ and C#.
     letter = len(name) == 1 and name.isascii()
-    return _LETTER.match(text, at) is None and not (letter and text[at : at + 1] in ("+", "#"))
+    after = text[at : at + 1]
+    return not (_is_spaced(after) or (letter and after in ("+", "#")))
+
+
+def _is_korean(char: str) -> bool:
+    return _HANGUL[0] <= char <= _HANGUL[-1]
+
+
+def _is_spaced(char: str) -> bool:
+    return (char.isalnum() or char == "_") and (char.isascii() or re.match(_SPACED, char) is not None)
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -109,6 +119,6 @@ def _forms(word: str) -> Iterator[str]:
     for form in ("NFC", "NFD", "NFKC"):
         yield unicodedata.normalize(form, word).lower()
     yield word
-    if _KOREAN.match(word[-1]):
-        least = max(1, len(word) - _LONGEST_PARTICLES)
-        yield from (word[:at] for at in range(least, len(word)) if _PARTICLE.fullmatch(word, at))
+    if _is_korean(word[-1]):
+        particles, least = re.compile(_PARTICLES), max(1, len(word) - _LONGEST_PARTICLES)
+        yield from (word[:at] for at in range(least, len(word)) if particles.fullmatch(word, at))
