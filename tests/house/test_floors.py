@@ -77,7 +77,8 @@ def test_the_extension_and_the_errors_stand_on_the_ground():
     records = {"septet.system.records"}
     grounded = {
         "errors": set(),
-        "system/records": set(),
+        "system/records": {"septet.system.frozen"},
+        "system/frozen": set(),
         "notes": records,
         "model/fields": records,
         "model/entry": {

@@ -201,3 +201,21 @@ def test_a_hook_loads_what_answers_it(vault, tmp_path, event):
     assert "Rotate session cookies" in answer
     loaded = json.loads(modules)
     assert [m for m in loaded for name in NOT_OF_A_HOOK if m == name or m.startswith(f"{name}.")] == []
+
+
+def test_a_hook_that_notes_a_transcript_opens_no_vault(tmp_path):
+    call = {"hook_event_name": "PreCompact", "session_id": "s", "transcript_path": str(tmp_path / "s.jsonl")}
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    environment = {name: value for name, value in environment.items() if not name.startswith(("SEPTET_", "XDG_D"))}
+    code = ONE_HOOK.replace("run([", "import septet.hooks.running as r; r.start_apart = print; run([")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "vault.db")],
+        input=json.dumps(call),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    started, modules = done.stdout.splitlines()
+    assert started == "hooks sync"
+    assert {"numpy", "sqlite3", "dataclasses", "inspect", "septet.vault"} & set(json.loads(modules)) == set()
