@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from septet.query.conversation import is_listing, is_request
 from septet.query.lexicon import MONTHS, NUMBERS, WEEKDAYS
 
-if TYPE_CHECKING:
-    from septet.query.times import Order
+Order: TypeAlias = Literal["oldest", "newest"]
 
 _MONTH = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b"
 _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?\b"

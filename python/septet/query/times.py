@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from septet.query.conversation import MOST_QUERY_CHARS
 
 if TYPE_CHECKING:
-    from septet.query.spans import TimeSpan
-
-Order: TypeAlias = Literal["oldest", "newest"]
+    from septet.query.spans import Order, TimeSpan
 
 #: Parts of words: each phrase of a time has one of them, and each question for an order one of the others.
 _PARTS = (

@@ -16,7 +16,7 @@ from septet.query.times import asked_order
 from septet.ranking.score import best_of, rank
 
 if TYPE_CHECKING:
-    from septet.query.times import Order
+    from septet.query.spans import Order
 
 #: Maximum messages that are compared by their time.
 MOST_COMPARED = 10
