@@ -140,6 +140,41 @@ def test_a_summary_finds_an_answer_by_the_message_that_it_answers(vault):
     assert {hit.signals["answered"] for hit in vault.search("a summary of the deposit")} <= {None, 0.5}
 
 
+TALK = [
+    ("hello", "Ana", "Hi Ben, good to see you again."),
+    ("asked", "Ben", "Which lake did you swim in last summer?"),
+    ("answer", "Ana", "Oh, that was a lake near Bled."),
+    ("other", "Ben", "We drove along a lake, and to a summer fair."),
+    ("end", "Ana", "Nice, see you."),
+]
+
+
+def test_a_message_of_a_person_counts_with_its_neighbours():
+    query = "which lake did Ana swim in"
+    with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60) as vault:
+        hits = {hit.id: hit for hit in filled(vault, TALK).search(query)}
+        assert hits["answer"].score > hits["other"].score
+        assert hits["answer"].signals["beside"] > 1
+        plain = {"extends": "conversation", "factors": {"beside": {"const": 1}}}
+        alone = {hit.id: hit.score for hit in vault.search(query, profile=plain)}
+        assert hits["answer"].score == pytest.approx((2 * alone["answer"] + alone["asked"]) / 3)
+        last = min(alone.values())
+        assert hits["asked"].score == pytest.approx(
+            (2 * alone["asked"] + max(alone.get("hello", last), alone["answer"])) / 3
+        )
+
+
+def test_neighbours_are_stored_one_after_the_other_within_an_hour_by_people():
+    query = "which lake did Ana swim in"
+    for gap, role in ((7_200, "Ana"), (1, "user")):
+        with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60_000) as vault:
+            for at, (name, _, text) in enumerate(TALK):
+                attrs = {"role": role}
+                vault.add(id=name, title=text[:80], description=text, attrs=attrs, created_at=1.7e9 + gap * at)
+            plain = {"extends": "conversation", "factors": {"beside": {"const": 1}}}
+            assert vault.search(query).ids == vault.search(query, profile=plain).ids
+
+
 def test_an_order_of_what_was_brought_up_counts_answers_less(vault):
     hits = vault.search("list the order in which I brought up the lease of the flat in Porto")
     assert {hit.id: hit.signals["role"] for hit in hits if hit.id in ("user-1", "answer-1")} == {

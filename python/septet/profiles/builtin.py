@@ -175,6 +175,8 @@ _OUTSIDE = 0.5
 #: Share of the best score from which messages are compared if a question asks for the first or the latest, and of
 #: their score that the others keep.
 CLOSE = 0.6
+#: Share of a message's score that is that of the better neighbour, in conversations of people.
+_BESIDE = 1 / 3
 
 
 def _preferring(column: str, share: float) -> Linear:
@@ -196,6 +198,8 @@ CONVERSATION = SEPTET._with(
         "order": _preferring("order", CLOSE),
         # The mean of an answer's score and of that of its question.
         "answered": _preferring("answered", 0.5),
+        # Short turns of people have their words in a neighbour: two thirds of a score are its own.
+        "beside": Linear.known(linear=Col.known(col="beside"), times=_BESIDE, plus=1 - _BESIDE),
     },
     facts=Facts.known(roles={"user": 1.0, "assistant": 0.4}),
 )

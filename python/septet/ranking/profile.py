@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 WeightSet: TypeAlias = Literal["text", "hybrid"]
 
 #: Columns that need texts, roles or times of candidates.
-ENTRY_COLUMNS = frozenset({"role", "instruction", "span", "order", "answered"})
+ENTRY_COLUMNS = frozenset({"role", "instruction", "span", "order", "answered", "beside"})
 #: Columns for a profile's expressions, filled by legs, corpus scores and facts. Further columns are times, ages, and
 #: numbers in attrs by ``attrs.PATH`` (see `septet.ranking.pool`).
 COLUMNS = ENTRY_COLUMNS.union(
@@ -110,7 +110,7 @@ class TextRules(Checked):
         typos: guess corrections of unknown words, with a note; they are searched for if nothing else matches.
         conversation: questions are about a conversation: phrases that ask for a summary or an order of it are no words
             of the query, nor are times that count from now; requests fill the column ``instruction``, and times
-            ``span`` and ``order``, and summaries ``answered``.
+            ``span`` and ``order``, summaries ``answered``, and messages of people by name ``beside``.
         k1: saturation of repeated words: near 0, one occurrence counts as much as many.
         b: normalization by text length, from 0, none, to 1, full.
     """

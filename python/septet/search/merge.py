@@ -95,7 +95,8 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
     ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary, and its square if it asks for the
     order in which things were brought up. ``instruction`` is 1 for a standing instruction, for requests only. ``span``
     is 1 for entries of the time that the query names, if there are any. Where messages are compared
-    (`septet.search.turns`), ``said_at`` is the time of an entry, and ``speaker`` the value of its role.
+    (`septet.search.turns`), ``said_at`` is the time of an entry, ``speaker`` the value of its role, and ``turn`` is 1
+    for a message of a person, whose role has no value.
     """
     # Imported here: most profiles read no entries.
     from septet.query.conversation import is_instruction, is_listing, is_request, is_summary
@@ -121,6 +122,11 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         names = {attrs: role_of(attrs) for attrs in {entry.attrs_json for entry in entries}}
         values = {attrs: roles.get(name, np.nan) for attrs, name in names.items()}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
+        people = {attrs for attrs, name in names.items() if name and name not in speakers}
+        if asks and people:
+            for name in ("turn", "said_at"):
+                columns.setdefault(name, np.full(len(pool), np.nan))
+            columns["turn"][positions] = [entry.attrs_json in people or np.nan for entry in entries]
         if compares:
             columns["speaker"][positions] = [speakers.get(names[entry.attrs_json], np.nan) for entry in entries]
         if wants_help:

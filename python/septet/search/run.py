@@ -241,7 +241,7 @@ def ranked(search: FederatedSearch, query: int) -> RankedQuery:
             ranking = with_graph(search, query, ranking, weights)
             if search.stages is not None:
                 search.stages.mark("graph")
-    ranking = _with_turns(plan, ranking, weights) if "speaker" in ranking.pool.columns else ranking
+    ranking = _with_turns(plan, ranking, weights) if "said_at" in ranking.pool.columns else ranking
     memories = memories_of(search, query, ranking) if plan.include_memories else []
     most: int | None = plan.limit
     if most is None:

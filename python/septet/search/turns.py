@@ -1,4 +1,6 @@
-"""Rank messages again by others of their conversation: the first or latest of the best, and answers with questions."""
+"""Rank messages again by others of their conversation: the first or latest of the best, answers with questions, and
+messages of people with their neighbours.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,15 @@ MOST_WAIT_S = 3_600
 
 
 def with_turns(plan: SearchPlan, first: Ranking, weights: Mapping[str, float]) -> Ranking:
-    """Rank again with the column ``order`` or ``answered``, if the query asks for it and the profile reads it."""
+    """Rank again with the columns of `septet.search.turns` that the query asks for and the profile reads."""
     columns = {}
     if "order" in plan.profile.columns and (order := asked_order(plan.query.text)) is not None:
         columns["order"] = _order(first, order)
     if "answered" in plan.profile.columns and is_summary(plan.query.text):
         columns["answered"] = _answered(first)
-    known = {name: column for name, column in columns.items() if column.any()}
+    if "beside" in plan.profile.columns and "turn" in first.pool.columns:
+        columns["beside"] = _beside(first)
+    known = {name: column for name, column in columns.items() if np.nansum(column)}
     if not known:
         return first
     pool = first.pool.with_columns(known)
@@ -67,4 +71,27 @@ def _answered(first: Ranking) -> NDArray[np.float64]:
     answers, messages = answers[before >= 0], asking[before[before >= 0]]
     soon = said_at[answers] - said_at[messages] <= MOST_WAIT_S
     column[answers[soon]] = scores[messages[soon]] / scores[answers[soon]]
+    return column
+
+
+def _beside(first: Ranking) -> NDArray[np.float64]:
+    """Return for each message of a person the higher score of its neighbours, as a multiple of its own; NaN for others.
+
+    Neighbours were stored one after the other, within an hour. One that is no candidate counts as the last of those
+    that are: by vectors every message has a score, and few are candidates.
+    """
+    pool, scores, said_at = first.pool, first.scores, first.pool.columns["said_at"]
+    column = np.where(pool.columns["turn"] == 1, 0.0, np.nan)
+    turns = np.flatnonzero((column == 0) & (scores > 0))
+    tiers, rows = np.array(pool.tiers, dtype=np.int64)[turns], np.array(pool.rows, dtype=np.int64)[turns]
+    turns = turns[np.lexsort((rows, tiers))]
+    tiers, rows = np.array(pool.tiers, dtype=np.int64)[turns], np.array(pool.rows, dtype=np.int64)[turns]
+    before, after = turns[:-1], turns[1:]
+    follow = (tiers[1:] == tiers[:-1]) & (rows[1:] == rows[:-1] + 1)
+    follow &= np.abs(said_at[after] - said_at[before]) <= MOST_WAIT_S
+    before, after = before[follow], after[follow]
+    best = np.full(len(scores), scores[turns].min(initial=np.inf))
+    best[after] = np.maximum(best[after], scores[before])
+    best[before] = np.maximum(best[before], scores[after])
+    column[turns] = best[turns] / scores[turns]
     return column
