@@ -10,19 +10,19 @@ from septet.sqlite.tier.read_view import ReadView
 
 #: At most so many, as measured with Python 3.11 and numpy 2.4. Aimed at (`benches/steps.py`): calls 170 for text, 200
 #: for filtered hybrid, 260 for first after an add, 700 for retrieval; modules 16 and switches 60 for text; native 6 for
-#: hybrid.
+#: hybrid. One of the modules is that of the constructors of values, `septet.system.frozen`, which generated ones had not.
 LIMITS = {
-    "text": {"calls": 111, "modules": 18, "files": 20, "switches": 64, "native": 5},
-    "hybrid": {"calls": 118, "modules": 19, "files": 21, "switches": 69, "native": 6},
-    "filtered hybrid": {"calls": 142, "modules": 22, "files": 25, "switches": 84, "native": 6},
+    "text": {"calls": 111, "modules": 19, "files": 21, "switches": 64, "native": 5},
+    "hybrid": {"calls": 118, "modules": 20, "files": 22, "switches": 69, "native": 6},
+    "filtered hybrid": {"calls": 142, "modules": 23, "files": 26, "switches": 84, "native": 6},
     "explain": {"calls": 203, "modules": 26, "files": 32, "switches": 127, "native": 10},
     # 86 are of the package.
     "entries": {"calls": 128, "modules": 10, "files": 17, "switches": 59, "native": 0},
     "first after an add": {"calls": 243, "modules": 31, "files": 42, "switches": 152, "native": 15},
-    "retrieval": {"calls": 699, "modules": 45, "files": 54, "switches": 367, "native": 18},
-    "retrieval of three corpora": {"calls": 804, "modules": 44, "files": 53, "switches": 374, "native": 18},
-    "planned retrieval of three": {"calls": 1051, "modules": 43, "files": 53, "switches": 464, "native": 21},
-    "recall": {"calls": 1367, "modules": 43, "files": 53, "switches": 700, "native": 21},
+    "retrieval": {"calls": 699, "modules": 47, "files": 56, "switches": 369, "native": 18},
+    "retrieval of three corpora": {"calls": 804, "modules": 45, "files": 54, "switches": 374, "native": 18},
+    "planned retrieval of three": {"calls": 1051, "modules": 44, "files": 54, "switches": 464, "native": 21},
+    "recall": {"calls": 1367, "modules": 45, "files": 55, "switches": 702, "native": 21},
 }
 
 MOST_CALLS_OF_EXPLAIN = 400
