@@ -47,8 +47,8 @@ def main() -> None:
         f"{'':16}{'':>4}" + "".join(f"{profile + measure:>20}" for measure in (" MRR", " nDCG") for profile in PROFILES)
     )
     for half, asks in sorted({(half, asks) for half, asks, _ in scores}, reverse=True):
-        found = [fmean(pair[at] for pair in scores[half, asks, profile]) for at in (0, 1) for profile in PROFILES]
-        print(f"{half + ' ' + asks:16}{len(scores[half, asks, PROFILES[0]]):4}" + "".join(f"{x:20.3f}" for x in found))
+        means = [fmean(pair[at] for pair in scores[half, asks, profile]) for at in (0, 1) for profile in PROFILES]
+        print(f"{half + ' ' + asks:16}{len(scores[half, asks, PROFILES[0]]):4}" + "".join(f"{x:20.3f}" for x in means))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What tests/integration/test_context_names.py says of a vault holds on every backend."""
+"""Conformance of names in contexts: every backend passes tests/integration/test_context_names.py."""
 
 from backends.conformance import conforms
 

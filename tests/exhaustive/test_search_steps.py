@@ -10,7 +10,7 @@ from septet.sqlite.tier.read_view import ReadView
 
 #: At most so many, as measured with Python 3.11 and numpy 2.4. Aimed at (`benches/steps.py`): calls 170 for text, 200
 #: for filtered hybrid, 260 for first after an add, 700 for retrieval; modules 16 and switches 60 for text; native 6 for
-#: hybrid. One of the modules is that of the constructors of values, `septet.system.frozen`, which generated ones had not.
+#: hybrid. One of the modules is `septet.system.frozen`, in which values are constructed.
 LIMITS = {
     "text": {"calls": 111, "modules": 19, "files": 21, "switches": 64, "native": 5},
     "hybrid": {"calls": 118, "modules": 20, "files": 22, "switches": 69, "native": 6},

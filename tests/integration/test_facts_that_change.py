@@ -167,13 +167,13 @@ def test_a_writer_that_comes_late_supersedes_what_the_other_one_stored(vault, cl
     clock.now += 1
     compared, others = vault._suggested, ["The API now listens on port 7070"]
 
-    def meanwhile(batch):
+    def compare_before_another_write(batch):
         suggestion = compared(batch)
         if others:
             vault.remember(others.pop(), on_similar="supersede")
         return suggestion
 
-    monkeypatch.setattr(vault, "_suggested", meanwhile)
+    monkeypatch.setattr(vault, "_suggested", compare_before_another_write)
     last = vault.remember("The API now listens on port 9090", on_similar="supersede")
     assert vault.recall("API port").ids == [last]
     assert vault.recall("API port", include_expired=True).total == 3 and vault.get(first).valid_until is not None

@@ -63,9 +63,9 @@ def test_a_changed_fact_is_told_and_supersedes_the_old_one_on_request(call, vaul
     assert json.loads(text.removeprefix("not stored: "))["reason"] == answer["reason"] == "8080 → 9090"
     assert vault.count() == 3
     new = call("remember", text=changed, on_similar="supersede").answer["id"]
-    found = [hit["id"] for hit in call("search", query="port of the staging server")[0]["hits"]]
-    assert new in found
-    assert old not in found
+    ids = [hit["id"] for hit in call("search", query="port of the staging server")[0]["hits"]]
+    assert new in ids
+    assert old not in ids
     assert vault.get(old).valid_until is not None
 
 

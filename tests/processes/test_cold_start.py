@@ -14,8 +14,8 @@ SLOW = """
 def slow():
     import dataclasses, sys, typing
     ours = {name: vars(module) for name, module in sys.modules.items() if name.startswith("septet.")}
-    found = [name for name, values in ours.items() if values.get("NamedTuple") is typing.NamedTuple]
-    return found + [name for name, values in ours.items() if values.get("dataclass") is dataclasses.dataclass]
+    tuples = [name for name, values in ours.items() if values.get("NamedTuple") is typing.NamedTuple]
+    return tuples + [name for name, values in ours.items() if values.get("dataclass") is dataclasses.dataclass]
 """
 ASK = (
     SLOW

@@ -109,7 +109,7 @@ def test_a_record_refuses_what_typing_does_with_its_words(act):
 
 
 class Body:
-    """What both kinds of dataclasses are made of."""
+    """The base of a value of each kind."""
 
     __slots__ = ()
 
@@ -226,7 +226,7 @@ def test_a_dataclass_is_frozen_with_the_errors_of_dataclasses():
 
 
 @pytest.mark.parametrize(
-    ("args", "given"),
+    ("args", "options"),
     [
         ((), {}),
         ((), {"score": 1.0}),
@@ -238,13 +238,13 @@ def test_a_dataclass_is_frozen_with_the_errors_of_dataclasses():
     ],
 )
 @pytest.mark.parametrize(("kind", "typed"), PAIRS)
-def test_a_dataclass_refuses_arguments_with_the_words_of_dataclasses(kind, typed, args, given):
-    if kind is Named and given == {"more": 1}:
-        given = {"id": "a", "less": 1}
+def test_a_dataclass_refuses_arguments_with_the_words_of_dataclasses(kind, typed, args, options):
+    if kind is Named and options == {"more": 1}:
+        options = {"id": "a", "less": 1}
     with pytest.raises(TypeError) as theirs:
-        typed(*args, **given)
+        typed(*args, **options)
     with pytest.raises(TypeError) as ours:
-        kind(*args, **given)
+        kind(*args, **options)
     assert str(ours.value) == str(theirs.value).replace(typed.__name__, kind.__name__)
 
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use septet_core::Error;
 use septet_core::encoder::{self, Activation, CodedWeights, LayerWeights, Linear, Pooling, Settings, Weight};
-use septet_core::vectors::Level;
+use septet_core::vectors::{Level, Rows};
 
 use super::errors::Result;
 use super::{Matrix, Vector, array, count};
@@ -106,10 +106,7 @@ impl Encoder {
         lengths: Vector<'py, i64>,
         threads: i64,
     ) -> Result<Bound<'py, PyArray2<f32>>> {
-        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
-        let (py, words) = (words.py(), words.rows()?);
-        let rows = py.detach(|| self.0.encode(words, &lengths, threads))?;
-        Ok(array(py, rows).reshape([lengths.len(), self.0.d()])?)
+        self.forward(encoder::Encoder::encode, &words, &lengths, threads)
     }
 
     /// Return the vectors `(t, d)` of all tokens after the last layer.
@@ -120,10 +117,7 @@ impl Encoder {
         lengths: Vector<'py, i64>,
         threads: i64,
     ) -> Result<Bound<'py, PyArray2<f32>>> {
-        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
-        let (py, words) = (words.py(), words.rows()?);
-        let rows = py.detach(|| self.0.hidden(words, &lengths, threads))?;
-        Ok(array(py, rows).reshape([words.n(), self.0.d()])?)
+        self.forward(encoder::Encoder::hidden, &words, &lengths, threads)
     }
 
     /// Return the vector `(n, d)` of each text's first token after the last layer.
@@ -134,10 +128,27 @@ impl Encoder {
         lengths: Vector<'py, i64>,
         threads: i64,
     ) -> Result<Bound<'py, PyArray2<f32>>> {
-        let (threads, lengths) = (count("threads", threads)?, lengths_of(&lengths)?);
+        self.forward(encoder::Encoder::hidden_first, &words, &lengths, threads)
+    }
+}
+
+/// A method of the core's encoder that takes words' vectors, lengths of texts and a number of threads.
+type Pass = fn(&encoder::Encoder, Rows<'_>, &[usize], usize) -> septet_core::Result<Vec<f32>>;
+
+impl Encoder {
+    /// Return the vectors of a pass as an array, without the lock of Python while they are computed.
+    fn forward<'py>(
+        &self,
+        pass: Pass,
+        words: &Matrix<'py, f32>,
+        lengths: &Vector<'py, i64>,
+        threads: i64,
+    ) -> Result<Bound<'py, PyArray2<f32>>> {
+        let (threads, lengths) = (count("threads", threads)?, lengths_of(lengths)?);
         let (py, words) = (words.py(), words.rows()?);
-        let rows = py.detach(|| self.0.hidden_first(words, &lengths, threads))?;
-        Ok(array(py, rows).reshape([lengths.len(), self.0.d()])?)
+        let rows = py.detach(|| pass(&self.0, words, &lengths, threads))?;
+        let n = rows.len() / self.0.d();
+        Ok(array(py, rows).reshape([n, self.0.d()])?)
     }
 }
 

@@ -16,11 +16,11 @@ export function makeActing(context) {
   async function holding(id, only) {
     const known = context.status.tiers ?? {};
     const tiers = Object.keys(known).sort((a, b) => known[b] - known[a]);
-    const all = only ? [only, ...tiers.filter((one) => one !== only)] : tiers.length ? tiers : [""];
-    const has = (one) => inTier(one)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false);
-    const found = await Promise.all(all.map(has));
-    if (!found.some(Boolean)) await inTier(only)("load", { ids: [id] });
-    return all.filter((_, n) => found[n]);
+    const all = only ? [only, ...tiers.filter((tier) => tier !== only)] : tiers.length ? tiers : [""];
+    const has = (tier) => inTier(tier)("load", { ids: [id] }).then(({ missing }) => !missing.length, () => false);
+    const holds = await Promise.all(all.map(has));
+    if (!holds.some(Boolean)) await inTier(only)("load", { ids: [id] });
+    return all.filter((_, place) => holds[place]);
   }
 
   /** Ask for changes of an entry and save them; `changed()` is called after that, and after undoing it. */
