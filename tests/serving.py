@@ -21,7 +21,20 @@ from septet.server.running import Server, bound
 from septet.server.settings import Settings
 from septet.service.served import Served
 
-__all__ = ["CLOSE", "HOST", "LITTLE", "Url", "ask", "connected", "head", "long_answers", "raw", "served", "serving"]
+__all__ = [
+    "CLOSE",
+    "HOST",
+    "LITTLE",
+    "Url",
+    "ask",
+    "connected",
+    "head",
+    "long_answers",
+    "raw",
+    "served",
+    "serving",
+    "until",
+]
 
 #: Of requests, as those of MCP want them.
 HOST = b"Host: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
@@ -30,6 +43,16 @@ CLOSE = b"Connection: close\r\n"
 LITTLE = 4_096
 #: Asks servers. It is made once, as that takes a while, and keeps no connection to a server that has stopped.
 ask = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0), trust_env=False, timeout=60)
+
+
+def until(done):
+    """Wait until something is so, which another thread makes so; a client has its answer before the server is done."""
+    pause = Event()
+    for _ in range(2_000):
+        if done():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it is not so after 20 seconds")
 
 
 def long_answers(path):

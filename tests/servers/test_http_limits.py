@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn")
 
 from septet import Vault
 from septet.server import running
-from serving import ask, raw, serving
+from serving import ask, raw, serving, until
 
 POST = b"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 QUERY = b'{"query":"cookies"}'
@@ -54,16 +54,6 @@ def code_of(said):
         if isinstance(said, bytes)
         else said.json()["error"]["code"]
     )
-
-
-def until(done):
-    """Wait until something is so; another thread makes it so."""
-    pause = Event()
-    for _ in range(2_000):
-        if done():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it never came to be")
 
 
 @contextmanager

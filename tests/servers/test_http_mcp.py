@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from septet import Vault
-from serving import ask, serving
+from serving import ask, serving, until
 
 
 def test_a_client_of_mcp_lists_and_calls_the_tools(tmp_path):
@@ -27,7 +27,7 @@ def test_a_client_of_mcp_lists_and_calls_the_tools(tmp_path):
             names, found = asyncio.run(talk(url))
             assert {"search", "load", "status"} <= names
             assert found.structured_content["hits"][0]["id"] == "a"
-            assert url.app.running == 0
+            until(lambda: url.app.running == 0)
             for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
                 assert ask.post(f"{url}mcp", json={}, headers=headers).status_code == 403
 

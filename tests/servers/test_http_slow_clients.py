@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn")
 from septet.server import access_log, admission, bodies, bulk, room, running, streaming
 from septet.server.settings import Settings
 from septet.service.tools import MOST_BODY
-from serving import CLOSE, LITTLE, ask, connected, head, long_answers, raw, served, serving
+from serving import CLOSE, LITTLE, ask, connected, head, long_answers, raw, served, serving, until
 
 BODIES = ["/v1/search", "/v1/entries", "/v1/tools/call", "/v1/bulk", "/mcp", "/v1/tiers/open"]
 
@@ -44,13 +44,6 @@ def is_ended(sock, within_s):
     except OSError:
         pass
     return True
-
-
-def until(done):
-    end = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < end, "it never came to be"
-        time.sleep(0.05)
 
 
 def search(url, seconds=20):
