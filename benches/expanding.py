@@ -10,6 +10,7 @@ fifth of the score beside the text score, both as a part of the query's best. Ev
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -160,10 +161,19 @@ def competitors(collection: Collection, model: Splade) -> dict[str, Callable[[st
                 scores[row] += weight * other
         return scores
 
+    def entries(question: str) -> Floats:
+        scores = np.zeros(n)
+        for piece in set(model.pieces(question)):
+            held = expanded.get(piece, ())
+            for row, weight in held:
+                scores[row] += weight * math.log(n / (len(held) + 1) + 1)
+        return scores
+
     return {
         "words added": added,
         "pieces, no model": lambda question: scored(pieces, dict.fromkeys(model.pieces(question), 1.0), n, 1.0),
         "pieces added": lambda question: scored(pieces, model.weights(question), n, 1.0),
+        "entries alone": entries,
         "entries too": both,
     }
 
