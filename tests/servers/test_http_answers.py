@@ -66,6 +66,19 @@ def test_what_is_no_object_is_answered_under_its_name(vault):
             assert ask.post(f"{url}v1/unlink", json={"source": "e1", "target": "e2"}).json() == {"changed": changed}
 
 
+@pytest.mark.parametrize(("route", "fact"), [("entries", {"title": "Rotate keys"}), ("memories", {"text": "Ask Ann"})])
+def test_what_is_stored_is_answered_with_201_and_a_suggestion_that_stores_nothing_with_200(vault, route, fact):
+    with serving(vault) as url:
+        stored = len(vault)
+        suggestion = ask.post(f"{url}v1/{route}", json={**fact, "on_similar": "suggest"})
+        assert (suggestion.status_code, suggestion.json()["verdict"], len(vault)) == (200, "new", stored)
+        added = ask.post(f"{url}v1/{route}", json={**fact, "on_similar": "supersede"})
+        assert (added.status_code, added.json(), len(vault)) == (201, {"id": suggestion.json()["id"]}, stored + 1)
+        answers = ask.get(f"{url}openapi.json").json()["paths"][f"/v1/{route}"]["post"]["responses"]
+    assert [status for status in answers if status < "300"] == ["200", "201"]
+    assert answers["200"]["content"] == answers["201"]["content"]
+
+
 @pytest.mark.parametrize("id", ["a/b", "notes/deep/one.md", "a//b", "a/"])
 def test_an_id_with_a_slash_may_stand_in_a_path_as_it_is(vault, id):
     vault.add(id=id, title="Under a slash")

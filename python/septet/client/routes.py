@@ -21,7 +21,7 @@ class OperationRoute(NamedTuple):
             the body otherwise.
         answer: the type of the answer.
         effect: its effect on the memory. Calls that only read may be retried after a failed connection.
-        status: the HTTP status of success.
+        status: the HTTP status of success; 200 for a suggestion, which stores nothing.
     """
 
     verb: Verb

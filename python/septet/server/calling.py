@@ -69,7 +69,9 @@ class Caller:
 
 
 def _encoded(operation: Operation, exchange: Exchange, answer: dict[str, Any]) -> Response:
-    return reply(answer, operation.status, exchange.timing_headers())
+    # A suggestion stores nothing.
+    status = 200 if operation.answer is shapes.AddedAnswer and "verdict" in answer else operation.status
+    return reply(answer, status, exchange.timing_headers())
 
 
 def _fields(query: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from septet.client import shapes
 from septet.server.calling import HTTP_OPERATIONS
 from septet.service.operations import Operation
 
@@ -127,8 +128,11 @@ def _operation(operation: Operation, named: Mapping[Any, Schema], schemas: dict[
     if parameters:
         out["parameters"] = parameters
     headers = {"Server-Timing": {"description": "Milliseconds of each stage.", "schema": {"type": "string"}}}
-    answer = {"description": "Done.", "content": _json(named[operation.answer]), "headers": headers}
-    out["responses"] = {str(operation.status): answer, **_errors()}
+    answer = {"content": _json(named[operation.answer]), "headers": headers}
+    texts = {operation.status: "Done."}
+    if operation.answer is shapes.AddedAnswer:
+        texts = {200: "A suggestion: nothing is stored.", operation.status: "Stored."}
+    out["responses"] = {str(status): {"description": text, **answer} for status, text in texts.items()} | _errors()
     return out
 
 

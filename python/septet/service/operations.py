@@ -29,7 +29,7 @@ class Operation:
         run: maps the served memory and a validated request to a JSON-ready dict; runs on a thread.
         effect: its effect on the memory.
         repeatable: True if it is idempotent.
-        status: the HTTP status of success.
+        status: the HTTP status of success; 200 for a suggestion, which stores nothing.
     """
 
     name: str
