@@ -73,18 +73,30 @@ _NOUN_BEFORE = "".join(
 ).replace(r"\b's", "'s")
 #: `first` and `last` behind the verb of a question, not before a noun, as in `my first sprint`.
 _ADVERB = rf"\b(?:did|was|were|had|have|has)\b[^?.!]{{0,200}} {_NOUN_BEFORE}"
+_FIRST_OF = "aid class name names grade floor half hand person place prize round thing things".replace(" ", "|")
+#: Words behind `last` of a time, as in `last summer`, and behind the verb, as in `did the milk last until Sunday`.
+_LAST_TIMES = (
+    "weekend spring summer autumn fall winter season semester quarter term session meeting sprint decade century"
+)
+_LAST_TIMES += (
+    " christmas easter thanksgiving birthday holidays? vacation morning afternoon evening hour minute names? few"
+)
+_LASTING = "until till for through long longer all more less only"
+_BEHIND_LAST = "|".join([_WEEKDAY, *f"day night week month year {_LAST_TIMES} {_LASTING}".split()])
 _OLDEST = re.compile(
-    rf"\bat first\b|\b(?:originally|initially)\b|\bin the beginning\b|\bthe first time\b|{_ADVERB}first\b(?!-)",
+    r"\bat first\b|\b(?:originally|initially)\b(?! from\b)|\bin the beginning\b|\bthe first time\b"
+    rf"|{_ADVERB}first\b(?!-| (?:{_FIRST_OF})\b)",
     re.IGNORECASE,
 )
 _NEWEST = re.compile(
     r"(?<!\bat the )\blatest\b|\bmost recent(?:ly)?\b|\bthe last time\b"
-    rf"|{_ADVERB}last\b(?! (?:{_WEEKDAY}|{_MONTH}|day|night|week|month|year))",
+    rf"|{_ADVERB}last\b(?! (?:{_MONTH}|(?:{_BEHIND_LAST})s?\b|\d))",
     re.IGNORECASE,
 )
 #: Words of a question about two moments, or a duration.
 _TWO = re.compile(
-    r"\b(?:how long|between|compared?|from .* to|and when|first (?:and|or) last|and the (?:last|latest))\b",
+    r"\b(?:how long|how many (?:minutes|hours|days|nights|weeks|months|years)|between|compared?"
+    r"|from .* to|and when|first (?:and|or) last|and the (?:last|latest))\b",
     re.IGNORECASE,
 )
 _COUNTED_FROM_NOW = frozenset({"ago_unit", "recent_unit", "period", "today", "before_yesterday", "yesterday"})
