@@ -132,6 +132,14 @@ def test_a_time_that_dates_cannot_express_is_none():
     assert days("what was it yesterday", now=1e18) == days("what was it today", now=-1e18) == []
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["Do you remember our talk in March?", "What is the place that we visited in March", "what's it she ate in March"],
+)
+def test_a_question_in_the_present_for_what_was_is_about_the_past(query):
+    assert days(query) == [("2026-03-01", "2026-04-01")]
+
+
 def test_a_weekday_that_is_today_is_the_last_one_too():
     assert days("what did I say on Wednesday") == [("2026-07-08", "2026-07-09"), ("2026-07-15", "2026-07-16")]
 

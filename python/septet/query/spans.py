@@ -65,8 +65,13 @@ _AHEAD = re.compile(
     r"\b(?:is|are|am|does|do|will|can|should|shall|(?:what|who|when|where|how|it|that|there)['\u2019]s)\b",
     re.IGNORECASE,
 )
+_IRREGULAR = (
+    "ate began bought came chose drank found gave got left made met paid ran read sang saw sent spent spoke took"
+)
 _BEHIND = re.compile(
-    r"\b(?:did|didn['\u2019]t|was|were|had|has|been|have (?:i|we|you|they)|said|told|mentioned)\b", re.IGNORECASE
+    r"\b(?:did|didn['\u2019]t|was|were|had|has|been|have (?:i|we|you|they)|said|told|mentioned|remember|recall"
+    rf"|(?:i|we|you|he|she|they) (?:\w+ed|went|wrote|{_IRREGULAR.replace(' ', '|')}))\b",
+    re.IGNORECASE,
 )
 _NOUN_BEFORE = "".join(
     rf"(?<!\b{word} )" for word in "the my our your his her their its this a and or 's".split()
