@@ -23,6 +23,10 @@ def days(query, now=NOW):
         ("today", "2026-07-15", "2026-07-16"),
         ("yesterday", "2026-07-14", "2026-07-15"),
         ("last night", "2026-07-14", "2026-07-15"),
+        ("the day before yesterday", "2026-07-13", "2026-07-14"),
+        ("this afternoon", "2026-07-15", "2026-07-16"),
+        ("this evening", "2026-07-15", "2026-07-16"),
+        ("last weekend", "2026-07-11", "2026-07-13"),
         ("this week", "2026-07-13", "2026-07-20"),
         ("last week", "2026-07-06", "2026-07-13"),
         ("this month", "2026-07-01", "2026-08-01"),
@@ -30,12 +34,30 @@ def days(query, now=NOW):
         ("last year", "2025-01-01", "2026-01-01"),
         ("three days ago", "2026-07-12", "2026-07-13"),
         ("two weeks ago", "2026-06-28", "2026-07-05"),
-        ("a month ago", "2026-06-01", "2026-07-01"),
-        ("8 months ago", "2025-11-01", "2025-12-01"),
+        ("a couple of weeks ago", "2026-06-28", "2026-07-05"),
+        ("a month ago", "2026-05-31", "2026-06-30"),
+        ("8 months ago", "2025-10-30", "2025-11-29"),
+        ("a year ago", "2025-01-14", "2026-01-14"),
+        ("3 weeks ago today", "2026-06-21", "2026-06-28"),
+        ("this time last year", "2025-01-01", "2026-01-01"),
+        ("on Friday last week", "2026-07-10", "2026-07-11"),
+        ("on Monday of last week", "2026-07-06", "2026-07-13"),
+        ("on the last Friday in March", "2026-03-01", "2026-04-01"),
+        ("this Friday", "2026-07-17", "2026-07-18"),
+        ("this Monday", "2026-07-13", "2026-07-14"),
+        ("in 2023", "2023-01-01", "2024-01-01"),
+        ("since 2020", "2020-01-01", "2026-07-15"),
+        ("between Monday and Wednesday", "2026-07-13", "2026-07-16"),
+        ("between Friday and Tuesday", "2026-07-10", "2026-07-15"),
+        ("from July 3 to July 8", "2026-07-03", "2026-07-09"),
+        ("between 3 and 8 July", "2026-07-03", "2026-07-09"),
+        ("between July 3 and 8, 2025", "2025-07-03", "2025-07-09"),
+        ("July 3-8", "2026-07-03", "2026-07-09"),
+        ("between December and February", "2025-12-01", "2026-03-01"),
+        ("from 2026-07-03 until 2026-07-08", "2026-07-03", "2026-07-09"),
         ("in the last 3 days", "2026-07-12", "2026-07-16"),
         ("over the past week", "2026-07-08", "2026-07-16"),
         ("on Friday", "2026-07-10", "2026-07-11"),
-        ("on Wednesday", "2026-07-15", "2026-07-16"),
         ("last wednesday", "2026-07-08", "2026-07-09"),
         ("since Monday", "2026-07-13", "2026-07-15"),
         ("since June", "2026-06-01", "2026-07-15"),
@@ -73,6 +95,29 @@ def test_a_phrase_names_a_span(phrase, first, after):
         "did the decorator march to the market",
         "Can you help me plan my writing this week?",
         "who joined for the last three days",
+        "when was the last day of school",
+        "what did I do in the last week of the project",
+        "who came to her last week",
+        "what did I do in the last two weeks of June",
+        "which song did I like, Yesterday by the Beatles",
+        "did we watch Last Night in Soho",
+        "who wrote 'yesterday'",
+        "which article was in USA Today",
+        "what did I say up to yesterday",
+        "what did I say as of July 8",
+        "what did I say in the week of July 6",
+        "what did I do half a year ago",
+        "was it more than a week ago",
+        "was it 1.5 years ago",
+        "did I say so 1,200 days ago",
+        "did I do it two weeks and three days ago",
+        "did I call April 3 times",
+        "what is due on Friday",
+        "who is coming on Saturday",
+        "when does the camp in August begin",
+        "when will the trip on July 20 start",
+        "what's planned between Monday and Wednesday",
+        "did it rise from 3 to 8 percent",
         "",
         "x" * 100_000,
     ],
@@ -85,6 +130,18 @@ def test_a_time_that_dates_cannot_express_is_none():
     assert days("what was it 999 years ago", now=-5e10) == []
     assert days("what was it yesterday", now=-62_135_596_800) == []
     assert days("what was it yesterday", now=1e18) == days("what was it today", now=-1e18) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Do you remember our talk in March?", "What is the place that we visited in March", "what's it she ate in March"],
+)
+def test_a_question_in_the_present_for_what_was_is_about_the_past(query):
+    assert days(query) == [("2026-03-01", "2026-04-01")]
+
+
+def test_a_weekday_that_is_today_is_the_last_one_too():
+    assert days("what did I say on Wednesday") == [("2026-07-08", "2026-07-09"), ("2026-07-15", "2026-07-16")]
 
 
 def test_two_dates_are_two_spans():
@@ -106,6 +163,8 @@ def test_a_day_of_a_month_counts_in_a_text_too():
         ("What did the fitter originally offer?", "oldest"),
         ("Which flat did we view first?", "oldest"),
         ("What did we first rehearse?", "oldest"),
+        ("What did the offer originally cost?", "oldest"),
+        ("Which flat did we view last, on Monday?", "newest"),
         ("When did I go there for the first time, was it the first time", "oldest"),
         ("Which flat did we view most recently?", "newest"),
         ("What is the latest problem?", "newest"),
@@ -127,6 +186,16 @@ def test_an_order_is_asked_for(query, order):
         "What did I say last Monday",
         "How long did the meeting last?",
         "When was it due at the latest?",
+        "What did I say last Christmas?",
+        "Where did we go last summer",
+        "What was the plan last weekend",
+        "What did we decide last 2 weeks",
+        "Did the milk last until Sunday",
+        "How many hours did the battery last?",
+        "Did I fly first class",
+        "Where was I taught first aid",
+        "What did I do first thing in the morning?",
+        "Where was she originally from?",
         "How many days were between the run I did first and the latest?",
         "Give me a summary of what we did first",
         "Could you help me with the latest version",
@@ -144,4 +213,7 @@ def test_times_that_count_from_now_are_no_words():
     assert without_spans("what did I do with the flat last week?").split() == "what did I do with the flat ?".split()
     assert without_spans("what did I do on July 8") == "what did I do on July 8"
     assert without_spans("yesterday?") == "yesterday?"
+    assert without_spans("when was the last day of school") == "when was the last day of school"
+    assert without_spans("did we watch Last Night in Soho") == "did we watch Last Night in Soho"
+    assert without_spans("did I eat the day before yesterday").split() == ["did", "I", "eat"]
     assert without_spans("week " * MOST_QUERY_CHARS) == "week " * MOST_QUERY_CHARS

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 
 #: Parts of words: each phrase of a time has one of them, and each question for an order one of the others.
 _PARTS = (
-    "day", "week", "month", "year", "night", "morning", "20", "19",
+    "day", "week", "month", "year", "night", "morning", "noon", "evening", "20", "19",
     *"jan feb mar apr may jun jul aug sep oct nov dec".split(),
 )  # fmt: skip
 _ORDER_PARTS = ("first", "last", "latest", "recent", "originally", "initially", "beginning")
 
 
 def asked_spans(query: str, now: float) -> list[TimeSpan]:
-    """Return the spans of time that a question about the past names, in UTC; empty if it names none.
+    """Return the spans of time that a question about the past names; empty if it names none.
 
-    A date without a year is the last one before ``now``, a weekday the last such day, and a week begins on Monday.
+    Days are those of the process's own zone. A date without a year is the last one before ``now``, a weekday the last
+    such day, and a week begins on Monday.
     """
     query = query[:MOST_QUERY_CHARS]
     if not _has_any(query, _PARTS):

@@ -143,10 +143,11 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
                 any(date.search(entry.description or entry.title) is not None for date in dates) for entry in entries
             ]
     if spans:
-        said_at = columns["said_at"]
-        inside = np.any([(span.begins <= said_at) & (said_at < span.ends) for span in spans], axis=0)
+        from septet.query.spans import inside
+
+        said_then = inside(spans, columns["said_at"])
         # A date that is in texts alone is left to its words.
-        columns["span"] = np.maximum(columns["span"], inside) if inside.any() else np.full(len(pool), np.nan)
+        columns["span"] = np.maximum(columns["span"], said_then) if said_then.any() else np.full(len(pool), np.nan)
     return pool.with_columns(columns)
 
 
