@@ -70,7 +70,7 @@ def test_entries_without_a_role_keep_their_score():
         assert [(hit.id, hit.score) for hit in plain] == [(hit.id, hit.score) for hit in conversation]
 
 
-@pytest.mark.parametrize("role", [None, 7, True, ["user"], {"is": "user"}, "narrator", "User"])
+@pytest.mark.parametrize("role", [None, 7, True, ["user"], {"is": "user"}, "narrator"])
 def test_a_role_that_the_profile_does_not_name_is_unknown(vault, role):
     vault.add(id="odd", title="Porto lease", attrs={"role": role})
     [odd] = [hit for hit in vault.search("porto lease") if hit.id == "odd"]
@@ -173,6 +173,33 @@ def test_neighbours_are_stored_one_after_the_other_within_an_hour_by_people():
                 vault.add(id=name, title=text[:80], description=text, attrs=attrs, created_at=1.7e9 + gap * at)
             plain = {"extends": "conversation", "factors": {"beside": {"const": 1}}}
             assert vault.search(query).ids == vault.search(query, profile=plain).ids
+
+
+@pytest.mark.parametrize("field", ["domain", "source"])
+def test_messages_of_two_conversations_are_no_neighbours(field):
+    query = "which lake did Ana swim in"
+    with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60) as vault:
+        for at, (name, role, text) in enumerate(TALK):
+            fields = {"id": name, "title": text[:80], "description": text, field: "with Ben"}
+            vault.add(**fields, attrs={"role": role}, created_at=1.7e9 + 2 * at)
+            other = {"id": f"{name}-other", "title": "Bread.", "description": f"Lake {at}?", field: "with Cem"}
+            vault.add(**other, attrs={"role": "Cem"}, created_at=1.7e9 + 2 * at + 1)
+        # A message without a neighbour counts with the last candidate, whose score is not above its own.
+        assert max(hit.signals["beside"] for hit in vault.search(query)) == 1
+
+
+@pytest.mark.parametrize("role", ["tool", "system", "Developer"])
+def test_messages_of_programs_have_no_neighbours(role):
+    with Vault(":memory:", profile="conversation", clock=lambda: 1.7e9 + 60) as vault:
+        filled(vault, [(name, role, text) for name, _, text in TALK])
+        assert {hit.signals["beside"] for hit in vault.search("which lake did Ana swim in")} == {None}
+
+
+def test_roles_are_those_of_the_profile_in_any_case():
+    with Vault(":memory:", profile="conversation") as vault:
+        filled(vault, [("said", "User", TALK[3][2]), ("answered", "Assistant", TALK[3][2])])
+        hits = vault.search("a lake and a summer fair")
+        assert {hit.id: hit.signals["role"] for hit in hits} == {"said": 1.0, "answered": 0.4}
 
 
 def test_an_order_of_what_was_brought_up_counts_answers_less(vault):

@@ -102,9 +102,9 @@ def is_fact(name: str) -> bool:
 
 
 def role_of(attrs_json: str) -> str:
-    """Return the ``role`` in JSON text of attrs; empty if there is none, or it is no text."""
+    """Return the ``role`` in JSON text of attrs, in lower case; empty if there is none, or it is no text."""
     role = json.loads(attrs_json).get("role") if "role" in attrs_json else None
-    return role if isinstance(role, str) else ""
+    return role.lower() if isinstance(role, str) else ""
 
 
 def number_at(attrs: object, path: Sequence[str]) -> float:

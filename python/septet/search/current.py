@@ -19,7 +19,7 @@ def current_order(plan: SearchPlan, whole: Sequence[Candidate]) -> list[int] | N
     """
     if len(whole) < 2 or (kinds := asked_kinds(plan.query.text)) is None:
         return None
-    roles = plan.profile.facts.roles
+    roles = {name.lower(): value for name, value in plan.profile.facts.roles.items()}
     most = max(roles.values(), default=0.0)
     texts, times = [], []
     for candidate in whole[:MOST_TEXTS]:

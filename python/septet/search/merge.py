@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,9 @@ from septet.tiers.protocol import Neighbours
 if TYPE_CHECKING:
     from septet.model.pages import Facets
     from septet.ranking.pool import Candidate
+
+#: Roles of messages that are no person's.
+_PROGRAMS = frozenset({"developer", "function", "system", "tool"})
 
 
 def merged(search: FederatedSearch, query: int, pools: Sequence[Pool]) -> Pool:
@@ -95,14 +98,15 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
     ``role`` is the value of ``attrs.role``, unknown if the query asks for a summary, and its square if it asks for the
     order in which things were brought up. ``instruction`` is 1 for a standing instruction, for requests only. ``span``
     is 1 for entries of the time that the query names, if there are any. Where messages are compared
-    (`septet.search.turns`), ``said_at`` is the time of an entry, ``speaker`` the value of its role, and ``turn`` is 1
-    for a message of a person, whose role has no value.
+    (`septet.search.turns`), ``said_at`` is the time of an entry, ``speaker`` the value of its role, and ``turn`` the
+    number of its conversation for a message of a person, whose role has no value.
     """
     # Imported here: most profiles read no entries.
     from septet.query.conversation import is_instruction, is_listing, is_request, is_summary
     from septet.query.times import asked_order, asked_spans
 
-    text, asks, speakers = plan.query.text, plan.profile.text.conversation, plan.profile.facts.roles
+    text, asks = plan.query.text, plan.profile.text.conversation
+    speakers = {name.lower(): value for name, value in plan.profile.facts.roles.items()}
     wants_help, sums_up = asks and is_request(text), asks and is_summary(text)
     roles = {} if sums_up else speakers
     if not sums_up and asks and is_listing(text):
@@ -122,11 +126,11 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         names = {attrs: role_of(attrs) for attrs in {entry.attrs_json for entry in entries}}
         values = {attrs: roles.get(name, np.nan) for attrs, name in names.items()}
         columns["role"][positions] = [values[entry.attrs_json] for entry in entries]
-        people = {attrs for attrs, name in names.items() if name and name not in speakers}
+        people = {attrs for attrs, name in names.items() if name and name not in speakers and name not in _PROGRAMS}
         if asks and people:
             for name in ("turn", "said_at"):
                 columns.setdefault(name, np.full(len(pool), np.nan))
-            columns["turn"][positions] = [entry.attrs_json in people or np.nan for entry in entries]
+            columns["turn"][positions] = _conversations(entries, people)
         if compares:
             columns["speaker"][positions] = [speakers.get(names[entry.attrs_json], np.nan) for entry in entries]
         if wants_help:
@@ -149,6 +153,17 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
         # A date that is in texts alone is left to its words.
         columns["span"] = np.maximum(columns["span"], said_then) if said_then.any() else np.full(len(pool), np.nan)
     return pool.with_columns(columns)
+
+
+def _conversations(entries: Sequence[Candidate], people: Collection[str]) -> list[float]:
+    """Return the number of each message's conversation, NaN for entries without the attrs of a person."""
+    numbers: dict[tuple[str | None, ...], int] = {}
+    return [
+        numbers.setdefault((entry.domain, entry.source, entry.path), len(numbers))
+        if entry.attrs_json in people
+        else np.nan
+        for entry in entries
+    ]
 
 
 def _said_at(entry: Candidate) -> float:

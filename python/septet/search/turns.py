@@ -77,18 +77,19 @@ def _answered(first: Ranking) -> NDArray[np.float64]:
 def _beside(first: Ranking) -> NDArray[np.float64]:
     """Return for each message of a person the higher score of its neighbours, as a multiple of its own; NaN for others.
 
-    Neighbours were stored one after the other, within an hour. One that is no candidate counts as the last of those
-    that are: by vectors every message has a score, and few are candidates.
+    Neighbours were stored one after the other, within an hour, with one domain, source and path. One that is no
+    candidate counts as the last of those that are: by vectors every message has a score, and few are candidates.
     """
     pool, scores, said_at = first.pool, first.scores, first.pool.columns["said_at"]
-    column = np.where(pool.columns["turn"] == 1, 0.0, np.nan)
+    talks = pool.columns["turn"]
+    column = np.where(np.isnan(talks), np.nan, 0.0)
     turns = np.flatnonzero((column == 0) & (scores > 0))
     tiers, rows = np.array(pool.tiers, dtype=np.int64)[turns], np.array(pool.rows, dtype=np.int64)[turns]
     turns = turns[np.lexsort((rows, tiers))]
     tiers, rows = np.array(pool.tiers, dtype=np.int64)[turns], np.array(pool.rows, dtype=np.int64)[turns]
     before, after = turns[:-1], turns[1:]
     follow = (tiers[1:] == tiers[:-1]) & (rows[1:] == rows[:-1] + 1)
-    follow &= np.abs(said_at[after] - said_at[before]) <= MOST_WAIT_S
+    follow &= (talks[after] == talks[before]) & (np.abs(said_at[after] - said_at[before]) <= MOST_WAIT_S)
     before, after = before[follow], after[follow]
     best = np.full(len(scores), scores[turns].min(initial=np.inf))
     best[after] = np.maximum(best[after], scores[before])
