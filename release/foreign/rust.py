@@ -38,8 +38,11 @@ class Crate:
         self._env = dict(PROFILE)
         if runner:
             self._env[f"CARGO_TARGET_{name}_RUNNER"] = runner
+        # A crate of the benchmarks compiles C, without any header: a compiler for glibc does for musl.
+        compiler = "aarch64-linux-gnu-gcc" if target.machine == "aarch64" else "gcc"
+        self._env[f"CC_{target.triple.replace('-', '_')}"] = compiler
         if target.machine == "aarch64":
-            self._env[f"CARGO_TARGET_{name}_LINKER"] = "aarch64-linux-gnu-gcc"
+            self._env[f"CARGO_TARGET_{name}_LINKER"] = compiler
 
     def tests(self, **env: str) -> str:
         """Run them all, and say how many passed; raises when one fails, or when fewer ran than there are."""
