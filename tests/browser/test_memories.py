@@ -243,6 +243,17 @@ def test_nothing_can_be_changed_where_the_server_is_for_reading(open_page, hooke
         assert page.locator("button:has-text('Export')").is_enabled()
 
 
+def test_nothing_can_be_changed_with_a_token_for_reading(open_page, hooked):
+    tokens = {"a-token-for-reading": "read"}
+    with Vault(hooked.vault) as vault, serving(vault, token="a-token-for-everything", tokens=tokens) as url:
+        page = open_page(url, "#memories", wait=False)
+        page.eyes.expect(r"answered 401")
+        page.fill("#token[open] #token-value", "a-token-for-reading")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(ROWS)
+        assert page.locator(f"{ROWS} button").count() == 0
+
+
 def test_a_vault_without_sessions_says_so(open_page, url):
     page = opened(open_page, url, "?part=told")
     page.wait_for_selector("text=No session was told anything from here yet.")

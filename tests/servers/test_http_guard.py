@@ -309,6 +309,13 @@ def test_a_token_lets_pass_what_its_scope_is_for(vault, verb, path, body, wanted
         assert ask.request(verb, f"{url}{path}", json=body).status_code == 401
 
 
+def test_the_status_is_writable_for_tokens_that_may_write(vault):
+    with serving(vault, token=ADMIN, tokens={READER: "read", WRITER: "write"}) as url:
+        for token, writable in ((READER, False), (WRITER, True), (ADMIN, True)):
+            answer = ask.get(f"{url}v1/status", headers={"Authorization": f"Bearer {token}"})
+            assert answer.json()["writable"] is writable
+
+
 def test_lines_of_a_token_file_are_scopes_and_tokens():
     assert tokens_in(f"{ADMIN}\n", "f") == {ADMIN: "admin"}
     assert tokens_in("a token of words", "f") == {"a token of words": "admin"}

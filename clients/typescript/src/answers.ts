@@ -446,7 +446,7 @@ export interface StatsAnswer {
   tiers?: Record<string, unknown>;
 }
 
-/** The state of the server: names and counts, without paths of the server. */
+/** The state of the server: names and counts, without its paths, and whether this request's token may write. */
 export interface StatusAnswer {
   version: string;
   writable: boolean;

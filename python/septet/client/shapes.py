@@ -365,7 +365,7 @@ class StatsAnswer(TypedDict):
 
 
 class StatusAnswer(TypedDict):
-    """The state of the server: names and counts, without paths of the server."""
+    """The state of the server: names and counts, without its paths, and whether this request's token may write."""
 
     version: Said
     writable: bool

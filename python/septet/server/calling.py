@@ -69,6 +69,9 @@ class Caller:
 
 
 def _encoded(operation: Operation, exchange: Exchange, answer: dict[str, Any]) -> Response:
+    if operation.answer is shapes.StatusAnswer and exchange.scope == "read":
+        # The page shows no action that the server refuses to this token.
+        answer = {**answer, "writable": False}
     # A suggestion stores nothing.
     status = 200 if operation.answer is shapes.AddedAnswer and "verdict" in answer else operation.status
     return reply(answer, status, exchange.timing_headers())
