@@ -309,6 +309,18 @@ def test_the_helper_syncs_transcripts(hooks):
     assert "hokusai" in hooks.prompt("What is the staging database called?")
 
 
+def test_a_second_helper_syncs_what_the_first_was_not_told(hooks):
+    first = hooks.helper()
+    path = transcript(hooks.home / ".claude" / "projects" / "app" / "abc.jsonl")
+    note = "import sys; from septet.hooks.keeping import add_pending; add_pending('claude-code', *sys.argv[1:])"
+    subprocess.run([sys.executable, "-c", note, str(path), str(hooks.vault)], env=hooks.environment, check=True)
+    hooks.start("serve").communicate(timeout=60)
+    assert list((hooks.state / "pending").iterdir()) == []
+    with Vault(hooks.vault) as vault:
+        assert vault.count({"kind": "chunk"}) > 0
+    assert hooks.status()["helper"] == first.pid
+
+
 def test_many_hooks_at_once_are_answered(hooks):
     hooks.helper()
     processes = [hooks.start("run", "claude-code") for _ in range(8)]

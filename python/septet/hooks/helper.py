@@ -192,7 +192,7 @@ class Helper:
 
 
 def serve(idle_s: float = IDLE_S) -> bool:
-    """Run the helper to its end; return False if another one runs.
+    """Run the helper to its end; return False if another one runs, after syncing the noted transcripts.
 
     Raises:
         QueryError: this system has none.
@@ -203,6 +203,8 @@ def serve(idle_s: float = IDLE_S) -> bool:
         raise QueryError("hooks have no helper on this system: each answers by itself")
     with _alone(path) as is_alone:
         if not is_alone:
+            # The other one may not know of a transcript that a hook noted by itself, because it got no answer in time.
+            keeping.sync_pending()
             return False
         # A helper that is ended removes its socket; one that was killed leaves it to the next.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
