@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 
@@ -20,7 +20,8 @@ from septet.evaluation.measures import ndcg
 
 PROFILES = ("septet", "conversation")
 TOP = 10
-ASKED = datetime(2026, 7, 15, 10, tzinfo=timezone.utc).timestamp()
+#: In the zone of the process, as the messages, since a question means its days.
+ASKED = datetime(2026, 7, 15, 10).timestamp()
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
         for kind, *row in rows:
             if kind == "m":
                 name, time, role, text = row
-                created_at = datetime.fromisoformat(f"{time}+00:00")
+                created_at = datetime.fromisoformat(time).timestamp()
                 vault.add(id=name, title=text[:80], description=text, attrs={"role": role}, created_at=created_at)
         for kind, *row in rows:
             if kind != "q":

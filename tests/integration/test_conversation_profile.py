@@ -1,6 +1,7 @@
 """The profile `conversation`: roles, and standing instructions for requests."""
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -211,8 +212,8 @@ def test_an_order_of_what_was_brought_up_counts_answers_less(vault):
 
 
 DAY = 86_400
-#: 15 July 2026, a Wednesday, 10:00 UTC.
-ASKED = 1_784_109_600
+#: A Wednesday, in the zone of the process, whose days are meant.
+ASKED = datetime(2026, 7, 15, 10).timestamp()
 FLATS = [
     ("june", "user", "We viewed a flat in Elm Street with three rooms.", ASKED - 20 * DAY),
     ("friday", "user", "We viewed a flat in Harbour Road with three rooms.", ASKED - 5 * DAY),

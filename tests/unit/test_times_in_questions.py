@@ -1,20 +1,20 @@
 """Times in questions about a conversation: spans, the first and the latest."""
 
-from datetime import datetime, timezone
+from datetime import datetime
 
 import pytest
 
 from septet.query.conversation import MOST_QUERY_CHARS
 from septet.query.times import asked_order, asked_spans, without_spans
 
-#: A Wednesday.
-NOW = datetime(2026, 7, 15, 10, tzinfo=timezone.utc).timestamp()
+#: A Wednesday, in the zone of the process, whose days are meant.
+NOW = datetime(2026, 7, 15, 10).timestamp()
 
 
 def days(query, now=NOW):
     """Return the first day and the day after the last of each span."""
     spans = asked_spans(query, now)
-    return [tuple(f"{datetime.fromtimestamp(at, timezone.utc):%Y-%m-%d}" for at in span[:2]) for span in spans]
+    return [tuple(f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in span[:2]) for span in spans]
 
 
 @pytest.mark.parametrize(
