@@ -24,6 +24,7 @@ _WEEKDAY = "|".join(day for day in WEEKDAYS if not day.endswith("s"))
 
 
 def _not_behind(*words: str) -> str:
+    """Return a pattern that holds where none of these patterns, each of one length, ends."""
     return "".join(f"(?<!{word})" for word in words)
 
 
@@ -33,8 +34,10 @@ _ROUGH = _not_behind(*r"[-.,\d]|half |than |over |or |and |to ".split("|"))
 _LAST_OF = _not_behind(*r"\bthe |\bmy |\bour |\byour |\bhis |\bher |\btheir |\bits |'s |\u2019s ".split("|"))
 #: Words behind a day that make it a number of other things: `tell May 2 days ago`.
 _COUNTED = r"(?! (?:days|weeks|months|years|hours|minutes|times|percent)\b)"
+#: Words before a phrase that make it no span of what was said.
+_NO_SPAN = (*"before by until till every next not through than".split(), "as of", "week of", "up to", "prior to")
 _PHRASE = re.compile(
-    r"\b(?:(?P<bound>since|after|before|by|until|till|every|next|not|through|than|as of|week of|(?:up|prior) to) )?(?:"
+    rf"\b(?:(?P<bound>since|after|{'|'.join(_NO_SPAN)}) )?(?:"
     r"(?P<iso>(?:19|20)\d\d-\d\d-\d\d)\b"
     rf"|(?P<month_first>{_MONTH}) (?P<day_last>{_DAY}){_COUNTED}{_YEAR.format('year_1')}"
     rf"|(?P<day_first>{_DAY}) (?:of )?(?P<month_last>{_MONTH}){_YEAR.format('year_2')}"
@@ -58,19 +61,18 @@ _RANGE = re.compile(
     rf"|\b({_MONTH} {_DAY}|{_DAY}) ?[-\u2013] ?({_MONTH} {_DAY}|{_DAY} {_MONTH}|{_DAY})(?:,? (?:19|20)\d\d\b)?",
     re.IGNORECASE,
 )
-#: Words before a phrase that make it no span of what was said.
-_NO_SPAN = (*"before by until till every next not than through".split(), "as of", "week of", "up to", "prior to")
 #: Words of a question about what is or will be, whose dates are those of events, unless it has one of the past.
 _AHEAD = re.compile(
     r"\b(?:is|are|am|does|do|will|can|should|shall|(?:what|who|when|where|how|it|that|there)['\u2019]s)\b",
     re.IGNORECASE,
 )
 _IRREGULAR = (
-    "ate began bought came chose drank found gave got left made met paid ran read sang saw sent spent spoke took"
+    "ate|began|bought|came|chose|drank|found|gave|got|left|made|met|paid|ran|read|sang|saw|sent|spent|spoke|took|went"
+    "|wrote"
 )
 _BEHIND = re.compile(
     r"\b(?:did|didn['\u2019]t|was|were|had|has|been|have (?:i|we|you|they)|said|told|mentioned|remember|recall"
-    rf"|(?:i|we|you|he|she|they) (?:\w+ed|went|wrote|{_IRREGULAR.replace(' ', '|')}))\b",
+    rf"|(?:i|we|you|he|she|they) (?:\w+ed|{_IRREGULAR}))\b",
     re.IGNORECASE,
 )
 _NOUN_BEFORE = "".join(
@@ -78,16 +80,13 @@ _NOUN_BEFORE = "".join(
 ).replace(r"\b's", "'s")
 #: `first` and `last` behind the verb of a question, not before a noun, as in `my first sprint`.
 _ADVERB = rf"\b(?:did|was|were|had|have|has)\b[^?.!]{{0,200}} {_NOUN_BEFORE}"
-_FIRST_OF = "aid class name names grade floor half hand person place prize round thing things".replace(" ", "|")
+_FIRST_OF = "aid|class|names?|grade|floor|half|hand|person|place|prize|round|things?"
 #: Words behind `last` of a time, as in `last summer`, and behind the verb, as in `did the milk last until Sunday`.
-_LAST_TIMES = (
-    "weekend spring summer autumn fall winter season semester quarter term session meeting sprint decade century"
+_BEHIND_LAST = (
+    f"{_WEEKDAY}|day|night|week|month|year|weekend|spring|summer|autumn|fall|winter|season|semester|quarter|term|session"
+    "|meeting|sprint|decade|century|christmas|easter|thanksgiving|birthday|holidays?|vacation|morning|afternoon|evening"
+    "|hour|minute|names?|few|until|till|for|through|long|longer|all|more|less|only"
 )
-_LAST_TIMES += (
-    " christmas easter thanksgiving birthday holidays? vacation morning afternoon evening hour minute names? few"
-)
-_LASTING = "until till for through long longer all more less only"
-_BEHIND_LAST = "|".join([_WEEKDAY, *f"day night week month year {_LAST_TIMES} {_LASTING}".split()])
 _OLDEST = re.compile(
     r"\bat first\b|\b(?:originally|initially)\b(?! from\b)|\bin the beginning\b|\bthe first time\b"
     rf"|{_ADVERB}first\b(?!-| (?:{_FIRST_OF})\b)",
@@ -137,8 +136,11 @@ def named_spans(query: str, now: float) -> list[TimeSpan]:
         # A clock outside of what dates can express.
         return []
     of_events = _AHEAD.search(query) is not None and _BEHIND.search(query) is None
-    spans = [] if of_events else _ranges(query, today)
-    query = _RANGE.sub(lambda match: "|" * len(match[0]) if _range(match, today) else match[0], query)
+    ranges = [(match, span) for match in _RANGE.finditer(query) if (span := _range(match, today)) is not None]
+    spans = [] if of_events else [span for _, span in ranges]
+    for match, _ in ranges:
+        # Its two times are no phrases of their own.
+        query = query[: match.start()] + "|" * len(match[0]) + query[match.end() :]
     alone: list[TimeSpan] = []
     ends = -1
     for match in _PHRASE.finditer(query):
@@ -206,10 +208,6 @@ def _is_date(match: re.Match[str]) -> bool:
     if match.lastgroup in _COUNTED_FROM_NOW or (match["bound"] or "").lower() == "since":
         return False
     return " last " not in f" {match[0].lower()} "
-
-
-def _ranges(query: str, today: datetime) -> list[TimeSpan]:
-    return [span for match in _RANGE.finditer(query) if (span := _range(match, today)) is not None]
 
 
 def _range(match: re.Match[str], today: datetime) -> TimeSpan | None:

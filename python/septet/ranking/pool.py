@@ -107,6 +107,11 @@ def role_of(attrs_json: str) -> str:
     return role.lower() if isinstance(role, str) else ""
 
 
+def values_by_role(roles: Mapping[str, float]) -> dict[str, float]:
+    """Return the values of a profile's roles by their names in the form of `role_of`."""
+    return {name.lower(): value for name, value in roles.items()}
+
+
 def number_at(attrs: object, path: Sequence[str]) -> float:
     """Return the number at a path into attrs, NaN if there is none: text, booleans and lists are not numbers."""
     for name in path:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from septet.query.newest import MOST_TEXTS, asked_kinds, newest_first
 from septet.query.plan import SearchPlan
-from septet.ranking.pool import Candidate, role_of
+from septet.ranking.pool import Candidate, role_of, values_by_role
 
 
 def current_order(plan: SearchPlan, whole: Sequence[Candidate]) -> list[int] | None:
@@ -19,7 +19,7 @@ def current_order(plan: SearchPlan, whole: Sequence[Candidate]) -> list[int] | N
     """
     if len(whole) < 2 or (kinds := asked_kinds(plan.query.text)) is None:
         return None
-    roles = {name.lower(): value for name, value in plan.profile.facts.roles.items()}
+    roles = values_by_role(plan.profile.facts.roles)
     most = max(roles.values(), default=0.0)
     texts, times = [], []
     for candidate in whole[:MOST_TEXTS]:

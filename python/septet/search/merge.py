@@ -12,7 +12,7 @@ from septet._core import Ranking
 from septet.notes import Note
 from septet.query.plan import SearchPlan
 from septet.ranking.bm25_scale import factors
-from septet.ranking.pool import EMPTY, Pool, role_of
+from septet.ranking.pool import EMPTY, Pool, role_of, values_by_role
 from septet.ranking.score import best_of, rank
 from septet.search.federated import FederatedSearch
 from septet.tiers.protocol import Neighbours
@@ -106,7 +106,7 @@ def _with_entries(search: FederatedSearch, pool: Pool, plan: SearchPlan) -> Pool
     from septet.query.times import asked_order, asked_spans
 
     text, asks = plan.query.text, plan.profile.text.conversation
-    speakers = {name.lower(): value for name, value in plan.profile.facts.roles.items()}
+    speakers = values_by_role(plan.profile.facts.roles)
     wants_help, sums_up = asks and is_request(text), asks and is_summary(text)
     roles = {} if sums_up else speakers
     if not sums_up and asks and is_listing(text):
