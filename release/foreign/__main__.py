@@ -189,7 +189,8 @@ def main() -> int:
             broken.append(f"{step.where}: {step.what}")
     print(f"\n{table(('platform', 'what ran', 'result'), rows)}")
     # Last, where the checklist of a release looks.
-    print(*(f"FAILED {name}" for name in broken), sep="\n", end="")
+    for name in broken:
+        print(f"FAILED {name}")
     return bool(broken)
 
 
